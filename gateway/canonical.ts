@@ -2,13 +2,12 @@
  * Whether a message that an agent sends back is the one that we gave it.
  *
  * Agents rewrite turns: keys of arguments in another order, `1.0` as `1`, no reasoning, null for an empty
- * text. None of that counts. Content, and each call's id, name and the meaning of its arguments do. Arguments
- * of ours that are no JSON object cannot come back as they were (agents repair them, or send `{}`): id and
+ * text. None of that counts. Content, and each call's id, name and the meaning of its arguments do. Arguments of ours that are not a JSON object cannot come back unchanged (agents repair them, or send `{}`): id and
  * name decide there.
  */
 import type { AssistantMessage, FunctionCall, Message } from './conversation.ts';
 
-/** Nesting up to which arguments are understood; what is deeper is compared as text. */
+/** Arguments nested deeper than this are compared as text. */
 const DEPTH_MAX = 200;
 /** Characters shown of each side of a difference. */
 const SHOWN = 40;
@@ -18,7 +17,7 @@ export function sameTurn(ours: Message, theirs: Message): boolean {
   return firstDifference(ours, theirs) === null;
 }
 
-/** Where two messages differ first: `calls[0].arguments.city is "Paris", was "Rome"`; null = nowhere. */
+/** Where two messages first differ: `calls[0].arguments.city is "Paris", was "Rome"`; null = they do not. */
 export function firstDifference(ours: Message, theirs: Message): string | null {
   if (ours.role !== theirs.role) return differ('role', ours.role, theirs.role);
   if (ours.content !== theirs.content) return differ('content', ours.content, theirs.content);
@@ -29,7 +28,9 @@ export function firstDifference(ours: Message, theirs: Message): string | null {
   return ours.role === 'assistant' ? inCalls(ours, theirs as AssistantMessage) : null;
 }
 
-/** The first difference of two conversations, with its message: `messages[2].content is …`; null = none. */
+/**
+ * The first difference between two conversations, with its message: `messages[2].content is …`; null = none.
+ */
 export function firstDifferenceOf(
   ours: readonly Message[],
   theirs: readonly Message[],
@@ -43,8 +44,8 @@ export function firstDifferenceOf(
 }
 
 /**
- * Arguments in the one form that all ways to write them have: parsed, keys sorted, numbers as JavaScript
- * writes them, nothing as `{}`. Text that is no JSON object stays as it is.
+ * Arguments in one form, however they were written: parsed, keys sorted, numbers as JavaScript writes them,
+ * nothing as `{}`. Text that is not a JSON object stays as it is.
  */
 export function canonicalArguments(text: string): string {
   const found = parsed(text);
@@ -73,7 +74,7 @@ function inCall(ours: FunctionCall, theirs: FunctionCall): string | null {
   return inValues('arguments', was, is);
 }
 
-/** The object in canonical form; undefined if the text is none, or is nested too deep. */
+/** The object in canonical form; undefined if the text is not an object or is nested too deep. */
 function parsed(text: string): unknown {
   if (text.trim() === '') return {};
   try {
@@ -97,7 +98,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Where two canonical values differ first. */
+/** Where two canonical values first differ. */
 function inValues(path: string, was: unknown, is: unknown): string | null {
   if (Array.isArray(was) && Array.isArray(is)) {
     for (let at = 0; at < Math.max(was.length, is.length); at += 1) {

@@ -1,10 +1,8 @@
 /**
- * A model call of an agent as every protocol says it, and its answer: what protocols are translated to and
- * from.
- *
- * Nothing here is about tokens. The same conversation gives the same messages whichever protocol carried it,
- * except for what an SDK changes on the way (arguments rewritten, reasoning left out): `sameTurn` says what
- * counts.
+ * An agent's model call and its answer, independent of protocol: every protocol is translated to and from
+ * this. Nothing here is about tokens. The same conversation gives the same messages whichever protocol
+ * carried it, except for what an SDK changes on the way (arguments rewritten, reasoning left out): `sameTurn`
+ * says what counts.
  */
 
 import type { McpServer } from '../operators/tools/mcp/index.ts';
@@ -33,13 +31,13 @@ export interface AssistantMessage {
   readonly calls: readonly FunctionCall[];
 }
 
-/** A message of a conversation. Content is text: other kinds are refused where a protocol is read. */
+/** A message of a conversation. Content is text: other kinds are refused when the protocol is read. */
 export type Message =
   | { readonly role: 'system' | 'user'; readonly content: string }
   | AssistantMessage
   | ToolMessage;
 
-/** What a function gave; `isError` = its agent says that it failed. */
+/** A function's result; `isError` = the agent says that it failed. */
 export interface ToolMessage {
   readonly role: 'tool';
   readonly callId: string;
@@ -55,16 +53,16 @@ export function resultText({ content, isError }: Pick<ToolMessage, 'content' | '
 /** The protocols that agents speak: OpenAI's Chat Completions and Responses, Anthropic's Messages. */
 export type ProtocolName = 'chat' | 'responses' | 'messages';
 
-/** What an agent asks of the model. */
+/** What an agent asks the model for. */
 export interface ModelCall {
   readonly protocol: ProtocolName;
   readonly model: string;
   readonly messages: readonly Message[];
   readonly tools: readonly FunctionTool[];
   readonly toolChoice: 'auto' | 'none' | 'required' | { readonly name: string };
-  /** Most tokens of the answer; null = the agent does not say. */
+  /** Most tokens in the answer; null = the agent sets no limit. */
   readonly maxTokens: number | null;
-  /** Texts that end the answer; it does not contain them. */
+  /** Texts that end the answer, which does not contain them. */
   readonly stop: readonly string[];
   /** Whether the answer may call several functions; left out = it may. */
   readonly parallel?: boolean;
@@ -72,10 +70,10 @@ export interface ModelCall {
 
 /** The answer. */
 export interface ModelReply {
-  /** Letters, digits, `_` and `-`; one in a session, the same when the answer is given again. */
+  /** Letters, digits, `_` and `-`; unique in a session, and the same when the answer is repeated. */
   readonly id: string;
   readonly message: AssistantMessage;
-  /** `calls` = it calls functions; `length` = it ran into a limit. */
+  /** `calls` = it calls functions; `length` = it hit a limit. */
   readonly finish: 'stop' | 'length' | 'calls';
   /** The text of `stop` that ended it; left out = none did. */
   readonly stoppedBy?: string | null;
@@ -87,34 +85,39 @@ export interface ModelReply {
 /** A session as protocols use it: one run of an agent. */
 export interface ModelSession {
   readonly id: string;
-  /** What a protocol remembers of the session (Responses refers to items by id); it alone reads it. */
+  /**
+   * What a protocol remembers about the session (Responses refers to items by id); only the protocol reads
+   * it.
+   */
   readonly memory: Map<string, unknown>;
   /**
-   * The answer to a call, once it is committed. `digest` is that of the request as it came: the same request
-   * gets the same answer. Rejects with a `GatewayRefusal`, or with the signal's reason.
+   * The answer to a call, once it is committed. `digest` is that of the raw request: the same request gets
+   * the same answer. Rejects with a `GatewayRefusal`, or with the signal's reason.
    */
   call(call: ModelCall, digest: string, signal: AbortSignal): Promise<ModelReply>;
-  /** Tokens of the prompt. Throws a `GatewayRefusal`. */
+  /** Tokens in the prompt. Throws a `GatewayRefusal`. */
   count(call: ModelCall): number;
   /** The agent posts its reward. Rejects with a `GatewayRefusal`. */
   reward(value: number, reason: string, sent: RewardSent): Promise<void>;
-  /** The MCP servers that it reaches through the gateway; left out = none. */
+  /** The MCP servers it reaches through the gateway; left out = none. */
   readonly mcp?: McpTools;
-  /** Ends it, where it is not its agent's run that does; once more is the same. */
+  /** Ends a session that does not end with its agent's run; ending it again does nothing. */
   end?(): Promise<void>;
 }
 
-/** What a tool of an MCP server gave: its result, or what the server says to be wrong with the call. */
+/** What a tool of an MCP server returned: its result, or what the server says was wrong with the call. */
 export type ToolOutcome =
   | { readonly result: CallToolResult }
   | { readonly error: { readonly code: number; readonly message: string } };
 
-/** MCP servers as a session reaches them. Methods are called with the name of one of them. */
+/** MCP servers as a session reaches them. Every method takes the name of one. */
 export interface McpTools {
   readonly servers: readonly string[];
   /** Rejects if the server cannot be reached. */
   list(server: string): ReturnType<McpServer['tools']>;
-  /** Resolves once it is committed. Rejects if the server cannot be reached, and at the session's end. */
+  /**
+   * Resolves once the call is committed. Rejects if the server cannot be reached, and when the session ends.
+   */
   call(
     server: string,
     tool: string,
@@ -124,28 +127,28 @@ export interface McpTools {
 
 /** How a reward was sent. */
 export interface RewardSent {
-  /** What it is known by when it is sent again. */
+  /** Identifies the reward when it is sent again. */
   readonly key: string;
-  /** When it was so; null = now. */
+  /** When the reward was earned; null = now. */
   readonly atMs: number | null;
 }
 
-/** A session that was asked for. */
+/** A session opened on request. */
 export interface OpenedSession {
-  /** Of its rollout. */
+  /** The rollout's id. */
   readonly id: string;
   readonly key: string;
 }
 
-/** The sessions that are open, or were. */
+/** All sessions, open and ended. */
 export interface ModelSessions {
-  /** The names of models that `GET /v1/models` lists; every name is answered. */
+  /** The model names that `GET /v1/models` lists; a call under any name is answered. */
   readonly models: readonly string[];
-  /** The session whose key this is. Throws a `GatewayRefusal`. */
+  /** The session that this key belongs to. Throws a `GatewayRefusal`. */
   session(key: string): ModelSession;
   /**
-   * Opens a session for whoever has the gateway's key; left out = no one can. The same `name` is the same
-   * session; empty = a new one. Rejects with a `GatewayRefusal`.
+   * Opens a session for a caller with the gateway's key; left out = sessions cannot be opened. The same
+   * `name` gives the same session; empty = a new one. Rejects with a `GatewayRefusal`.
    */
   openNamed?(asked: {
     readonly key: string;
@@ -154,15 +157,15 @@ export interface ModelSessions {
   }): Promise<OpenedSession>;
 }
 
-/** Why a call is not answered, which each protocol says in its own form. */
+/** Why a call is not answered; each protocol says this in its own form. */
 export type RefusalKind =
   /** The request does not follow the protocol, or asks for something unsupported. */
   | 'invalid'
-  /** No key, or one of no session. */
+  /** No key, or one that belongs to no session. */
   | 'key'
-  /** The session has ended: no SDK may try again. */
+  /** The session has ended: an SDK must not try again. */
   | 'ended'
-  /** A limit of the session (calls, tokens, time) is reached: no SDK may try again. */
+  /** A limit of the session (calls, tokens, time) is reached: an SDK must not try again. */
   | 'limit'
   /** The conversation does not fit the model's context. */
   | 'context'

@@ -8,23 +8,23 @@
  */
 import type { Branching } from '../operators/sampling/index.ts';
 
-/** A call, as far as branching sees it. Null = its entropy was not measured. */
+/** A call as branching sees it. Null = its entropy was not measured. */
 export interface MeasuredCall {
   readonly entropy: number | null;
 }
 
-/** The `call` of a root from which on a fork makes its own, both counted from 0. */
+/** A fork makes its own calls from this one on. Root and call are counted from 0. */
 export interface ForkPlace {
   readonly root: number;
   readonly call: number;
 }
 
-/** Whether the number of roots follows from the first of them. */
+/** Whether the number of roots depends on the first of them. */
 export function hasSplitBudget(branching: Branching | null): boolean {
   return branching !== null && typeof branching.initialRollouts !== 'number';
 }
 
-/** Roots of a group of `n`; `first` = the calls of the first one, if it decides. */
+/** How many of a group of `n` are roots; `first` = the calls of the first root, if they decide it. */
 export function rootsOf(
   branching: Branching | null,
   n: number,
@@ -38,8 +38,8 @@ export function rootsOf(
 }
 
 /**
- * All forks that the method asks for, root by root and call by call; who asks takes as many as fit. `uniform`
- * gives the group's draws by their number.
+ * All forks that the method asks for, root by root and call by call; the caller takes as many as fit.
+ * `uniform` gives the group's draws by number.
  */
 export function forkPlaces(
   { beamSize, decide, penaltyScope = 'group' }: Branching,
@@ -51,7 +51,7 @@ export function forkPlaces(
     roots.slice(0, root).reduce((sum, { calls }) => sum + tries * Math.max(0, calls.length - 1), 0),
   );
   const rounds = Math.max(0, ...roots.map(({ calls }) => calls.length));
-  /** Rounds in a row, up to the last, in which each root was forked, and any. */
+  /** Consecutive rounds, up to the latest, that forked each root, and that forked any. */
   const inRow = roots.map(() => 0);
   let groupInRow = 0;
   const places: ForkPlace[] = [];

@@ -38,19 +38,19 @@ export interface SessionsOf {
   readonly agent: Agent;
   readonly sessions: Sessions;
   readonly chat: PolicyChat;
-  /** Where the gateway listens: the session is put behind it. */
+  /** The gateway's address, to which the session is appended. */
   readonly address: string;
   readonly limits: SessionLimits;
-  /** Runs of the agent at once, over all questions. */
+  /** Agents that run at once, over all questions. */
   readonly atOnce: number;
   readonly commit: (record: ModelCallRecord) => Promise<void>;
-  /** Calls that the session of this id committed before a crash, or that it is a fork of. */
+  /** Calls that this session committed before a crash, or that it shares with the session it forked from. */
   readonly past: (id: string) => Promise<readonly ModelCallRecord[]>;
   /** MCP servers that agents reach through the gateway; left out = none. */
   readonly mcp?: AgentMcp;
   readonly clock: Clock;
   readonly report: (line: string) => void;
-  /** Gives sessions their rewards; left out = the agent does, or the answer decides. */
+  /** Rewards the sessions; left out = the agent posts its reward, or its answer is scored. */
   readonly verifier?: Verifier;
 }
 
@@ -58,7 +58,7 @@ export interface SessionsOf {
 export interface AgentMcp {
   readonly servers: ReadonlyMap<string, McpServer>;
   readonly commit: (record: McpCallRecord) => Promise<void>;
-  /** As `past` of the sessions. */
+  /** As `past`, for tool calls. */
   readonly past: (id: string) => Promise<readonly McpCallRecord[]>;
 }
 
@@ -85,7 +85,7 @@ export function growSessions(gateway: SessionsOf): Grow {
     };
     const run = (index: number, fork: Fork | null): Promise<Ran> =>
       places.run(() => runOnce(group, index, fork), signal);
-    // With a budget that the policy decides, the first run of a group shows how sure it is.
+    // If the policy's uncertainty decides the budget, the group's first run measures it.
     const first = hasSplitBudget(strategy) ? [await run(0, null)] : [];
     const others = range(first.length, rootsOf(strategy, n, first[0]?.calls ?? []));
     const roots = [...first, ...(await Promise.all(others.map((i) => run(i, null))))];
@@ -114,7 +114,7 @@ interface Ran {
   readonly tools: readonly McpCallRecord[];
 }
 
-/** Where a run leaves another: at the first call that it makes by itself. */
+/** Where a run leaves another: at the first call it makes on its own. */
 interface Fork {
   readonly from: Ran;
   readonly call: CallNode;
@@ -200,7 +200,7 @@ async function runOnce(group: Group, index: number, fork: Fork | null): Promise<
   };
 }
 
-/** The MCP servers of a session; `made` gets what it records. */
+/** The MCP servers of a session; `made` receives what it records. */
 function toolsFor(
   { mcp, report }: SessionsOf,
   past: readonly McpCallRecord[],
@@ -214,7 +214,7 @@ function toolsFor(
   return { tools: { servers: mcp.servers, past, commit, report } };
 }
 
-/** Why a session has no verdict, and so counts for nothing. */
+/** Why a session has no verdict, and so does not count. */
 class NoVerdict {
   readonly end: AgentEnd;
 
@@ -232,7 +232,7 @@ async function begun(
   return orNone(verifier.begin(question, signal), signal);
 }
 
-/** Null where the verifier is not asked: a failed run is not judged. */
+/** Null if the verifier is not asked: a failed run is not judged. */
 async function verdictOn(
   trial: Case | NoVerdict | null,
   {
@@ -259,7 +259,7 @@ function asReward({ reward: value, reason, parts }: Verdict): SessionOf['reward'
   return { value, reason, parts };
 }
 
-/** What a fork shares with the rollout that it left: nothing if it did not repeat it. */
+/** What a fork shares with the rollout it left: nothing if it did not repeat it. */
 function parentOf({ tokens }: Rollout, { from, call }: Fork): Rollout['parent'] {
   const { index, session, tokens: theirs } = from.rollout;
   const offset = session?.calls.find((one) => one.call === call.number)?.start ?? 0;
@@ -272,7 +272,7 @@ export function drawsOf(seed: number, { id, phase, round }: Question, index: num
 }
 
 /**
- * A run that reached a limit counts, however the agent handled the refusal; one that made no call, or whose
+ * A run that hit a limit counts, however the agent handled the refusal. One that made no call, or whose
  * policy did not answer, does not.
  */
 function judged(end: AgentEnd, { stop, calls, failure }: Session): AgentEnd {
@@ -285,7 +285,7 @@ function judged(end: AgentEnd, { stop, calls, failure }: Session): AgentEnd {
   };
 }
 
-/** A run that nothing judged has no reward to learn from, which is not a reward of 0. */
+/** A run that nothing judged has no reward to learn from; that is not a reward of 0. */
 function judgeable(end: AgentEnd, { answers }: Question, reward: SessionOf['reward']): AgentEnd {
   if (end.failure !== '' || reward !== null || answers.length > 0) return end;
   return { ...end, failure: 'the question has no answers, and the agent posted no reward' };

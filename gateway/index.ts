@@ -1,4 +1,4 @@
-/** The gateway: a policy behind the protocols of model providers, for agents that people already have. */
+/** The gateway: serves the policy in the protocols of model providers, to agents that already exist. */
 export type { Agent, AgentTask } from './agents/agent.ts';
 export { commandAgent } from './agents/command.ts';
 export { type AgentFunction, functionAgent } from './agents/function.ts';

@@ -12,13 +12,13 @@ import type { PolicyChat } from './sessions/policyChat.ts';
 import { inOrder, recordedNode } from './sessions/records.ts';
 import { chained, laidOut } from './sessions/rolloutOf.ts';
 
-/** A rollout that an agent made, and the calls that it is made of, in the order of its tokens. */
+/** A rollout that an agent made, and the calls it consists of, in the order of its tokens. */
 export interface RecordedSession {
   readonly rollout: Rollout;
   readonly calls: readonly ModelCallRecord[];
 }
 
-/** See above; `of` gives null for what is not recorded, which fails with code `NOT_RECORDED`. */
+/** See above; `of` gives null if nothing is recorded, which fails with code `NOT_RECORDED`. */
 export function replaySessions(
   of: (rolloutId: string) => Promise<RecordedSession | null>,
   chat: PolicyChat,
@@ -80,7 +80,7 @@ export async function again(
   };
 }
 
-/** The number of the run that sampled a call: a fork has the draws of what it left. */
+/** The number of the run that sampled a call: a fork shares the draws of the run it left. */
 function sampler({ sampledBy }: ModelCallRecord): number {
   return Number(sampledBy.slice(sampledBy.lastIndexOf('/') + 1));
 }

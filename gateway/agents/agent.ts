@@ -1,4 +1,7 @@
-/** A way to run an agent: it gets a question and a place to ask the policy, and works as it always does. */
+/**
+ * A way to run an agent: it gets a question and a place to ask the policy, and otherwise works as it always
+ * does.
+ */
 import type { Question } from '../../topics/index.ts';
 import type { AgentEnd } from '../sessions/rolloutOf.ts';
 
@@ -9,15 +12,15 @@ export interface AgentTask {
   /** Id of the rollout. */
   readonly id: string;
   readonly question: Question;
-  /** Number of the run in the question's group. */
+  /** The run's number in the question's group. */
   readonly index: number;
-  /** Where the policy is asked, without `/v1`; the session is in it. */
+  /** Where the policy is asked, without `/v1`; the address identifies the session. */
   readonly baseUrl: string;
-  /** The session's key: the API key of either protocol. */
+  /** The session's key, used as the API key of either protocol. */
   readonly key: string;
-  /** Names of the MCP servers that are at `…/mcp/NAME`; left out = none. */
+  /** Names of the MCP servers available at `…/mcp/NAME`; left out = none. */
   readonly mcp?: readonly string[];
-  /** Resolves when a reward is there. */
+  /** Resolves once a reward has been posted. */
   readonly rewarded: Promise<void>;
   /** Posts the run's reward. */
   reward(value: number, reason: string): Promise<void>;
@@ -26,14 +29,14 @@ export interface AgentTask {
 /** See above. */
 export interface Agent {
   /**
-   * Runs the agent to its end. Its failures are in the answer; rejects only when the signal aborts, once
-   * every process of it is gone.
+   * Runs the agent to its end. A failure of the agent is part of the answer; rejects only when the signal
+   * aborts, and only once all its processes are gone.
    */
   run(task: AgentTask, signal: AbortSignal): Promise<AgentEnd>;
   close(): Promise<void>;
 }
 
-/** The environment that points the SDKs of OpenAI and Anthropic at the gateway. */
+/** The environment variables that point the OpenAI and Anthropic SDKs at the gateway. */
 export function agentVariables({
   baseUrl,
   key,
@@ -60,7 +63,7 @@ export function agentVariables({
   };
 }
 
-/** Where a session's MCP servers are, by their names. */
+/** The addresses of a session's MCP servers, by name. */
 export function mcpUrls({
   baseUrl,
   mcp = [],

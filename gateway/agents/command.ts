@@ -11,17 +11,17 @@ import { outsideText, type SleepClock } from '../../base/index.ts';
 import { type Agent, type AgentEnd, type AgentTask, agentVariables } from './agent.ts';
 
 export interface CommandOptions {
-  /** For the shell. */
+  /** A command line for the shell. */
   readonly command: string;
   readonly timeoutMs: number;
   readonly clock: SleepClock;
-  /** More variables, or other values for those that are passed on. */
+  /** Additional variables; they override those that are passed on. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Characters kept of what it prints: the end of it. */
+/** Characters of its output that are kept, from the end. */
 const OUTPUT_MAX = 4_000;
-/** Between the request to stop and the kill. */
+/** Time between the request to stop and the kill. */
 const GRACE_MS = 3_000;
 const WINDOWS = process.platform === 'win32';
 
@@ -38,7 +38,7 @@ export function commandAgent({ command, timeoutMs, clock, env = {} }: CommandOpt
       });
       const output = tail(child.stdout);
       const errors = tail(child.stderr);
-      // A program that does not read its input closes it.
+      // A program that does not read its input closes the pipe.
       child.stdin.on('error', () => undefined);
       child.stdin.end(`${JSON.stringify(inputOf(task))}\n`);
       const over = new AbortController();
@@ -63,7 +63,7 @@ export function commandAgent({ command, timeoutMs, clock, env = {} }: CommandOpt
         return endedBy(first, clean(output(), task), clean(errors(), task));
       } finally {
         over.abort();
-        // Whatever it started goes with it.
+        // The signal goes to the whole process group.
         killGroup(child, 'SIGKILL');
       }
     },
@@ -104,7 +104,7 @@ function killGroup({ pid }: ChildProcess, by: NodeJS.Signals): void {
   try {
     process.kill(WINDOWS ? pid : -pid, by);
   } catch {
-    // Nothing of it is left.
+    // Kills whatever is left of the group.
   }
 }
 
@@ -120,7 +120,7 @@ function failed(what: string): AgentEnd {
   return { failure: `the agent ${what}`, exitCode: null, output: '' };
 }
 
-/** The end of what a stream says. */
+/** The end of what a stream has said. */
 function tail(stream: NodeJS.ReadableStream): () => string {
   let text = '';
   stream.setEncoding('utf8');
@@ -130,7 +130,7 @@ function tail(stream: NodeJS.ReadableStream): () => string {
   return () => text;
 }
 
-/** Without the session's key, which may be shown to no one, and cut after that. */
+/** Removes the session's key, which nobody may see, before cutting: a cut key would not be found. */
 function clean(text: string, { key }: AgentTask): string {
   return text.replaceAll(key, '[key]').slice(-OUTPUT_MAX);
 }

@@ -1,7 +1,7 @@
 /**
- * `http`: an agent behind an address. It is sent the question and where the policy is asked; it answers 200
- * when it is done, with `{ "answer", "reward", "reason" }` or nothing, or 202 at once: then it is done when
- * it posts its reward to the session (`POST …/reward`).
+ * `http`: an agent behind an address. It gets the question and the address of the policy. When it is done it
+ * answers 200 with `{ "answer", "reward", "reason" }` or an empty body. Or it answers 202 at once and is done
+ * when it posts its reward to the session (`POST …/reward`).
  */
 
 import { z } from 'zod';

@@ -1,8 +1,6 @@
 /**
- * OpenAI's Chat Completions.
- *
- * Sampling (`temperature`, `seed`, …) is the run's: what an agent sends is ignored. Fields that would change
- * an answer's form and are not supported are refused by name.
+ * OpenAI's Chat Completions. The run sets the sampling: `temperature`, `seed` and so on from an agent are
+ * ignored. Fields that would change the form of an answer and are not supported are refused by name.
  */
 import type {
   AssistantMessage,
@@ -78,7 +76,7 @@ function read(body: unknown): Asked {
   };
 }
 
-/** Fields that ask for an answer of another form. */
+/** Fields that ask for an answer in another form. */
 function refuseForms(fields: Fields): void {
   const { n, functions, function_call, logprobs, modalities, audio, response_format } = fields;
   if (n != null && n !== 1) throw unsupported('n', 'several answers', 'ask several times');
@@ -151,7 +149,7 @@ function assistantAt(message: Fields, at: string): AssistantMessage {
   if (message.function_call != null) {
     throw unsupported(`${at}.function_call`, 'functions of the old form', 'send tool_calls');
   }
-  // The name differs between servers of models.
+  // Model servers differ in this name.
   const reasoning = message.reasoning_content ?? message.reasoning;
   return {
     role: 'assistant',
@@ -215,7 +213,7 @@ function completion(reply: ModelReply, model: string): unknown {
   };
 }
 
-/** Reasoning, content and each call are one piece each: some clients keep only the last one of a kind. */
+/** Reasoning, content and each call are one piece each: some clients keep only the last piece of a kind. */
 function chunks(reply: ModelReply, model: string, withUsage: boolean): string {
   const { content, reasoning, calls } = reply.message;
   const deltas: Fields[] = [{ role: 'assistant', content: calls.length === 0 ? '' : null }];

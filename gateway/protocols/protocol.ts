@@ -1,7 +1,6 @@
 /**
- * What a protocol is to the gateway: how its bodies are read, and how an answer or a refusal is said in it.
- *
- * An answer is whole before it is said; a stream of it is all its events at once, after keep-alives. Said
+ * A protocol, to the gateway: how its requests are read, and how answers and refusals are written in it. An
+ * answer is complete before it is written; streamed, it is all its events at once, after keep-alives. Written
  * twice, an answer has the same text, ids included.
  */
 import type {
@@ -19,13 +18,13 @@ export interface Protocol {
   /** Reads the body of a request. Throws a `GatewayRefusal` that names what is wrong. */
   read(body: unknown, memory: ModelSession['memory']): Asked;
   failed(refusal: GatewayRefusal): Failed;
-  /** The same where a stream has begun: the rest of it. */
+  /** The same once a stream has begun: the rest of the stream. */
   failedEvents(refusal: GatewayRefusal): string;
-  /** What a stream says while there is no answer yet. */
+  /** What a stream sends while there is no answer yet. */
   readonly keepAlive: string;
 }
 
-/** A call, and how its answer is said. */
+/** A call, and how its answer is written. */
 export interface Asked {
   readonly call: ModelCall;
   readonly stream: boolean;
@@ -42,7 +41,7 @@ export interface Failed {
   readonly body: unknown;
 }
 
-/** A server-sent event; a name where the protocol has them. */
+/** A server-sent event, with a name if the protocol uses them. */
 export function event(data: unknown, name = ''): string {
   return `${name === '' ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;
 }

@@ -1,6 +1,6 @@
 /**
- * Reads what an agent sent, field by field. Unknown fields are left alone; a field that is wrong is a refusal
- * that names its place and what must be there. What is not text is refused by name, never left out.
+ * Reads what an agent sent, field by field. Unknown fields are ignored; a wrong one is refused with its place
+ * and what was expected. Content that is not text is refused by name, never dropped.
  */
 import { GatewayRefusal } from '../conversation.ts';
 
@@ -29,7 +29,7 @@ export function kindOf(value: unknown): string {
   return typeof value === 'boolean' ? String(value) : `a ${typeof value}`;
 }
 
-/** A text of the agent, short enough for a message. */
+/** The agent's text, short enough for a message. */
 export function quoted(value: unknown): string {
   const text = typeof value === 'string' ? value : kindOf(value);
   return text.length <= 60 ? text : `${text.slice(0, 60)}…`;
@@ -59,7 +59,7 @@ export function textAt(value: unknown, at: string): string {
   return value;
 }
 
-/** Null where the agent does not say. */
+/** Null if the agent does not say. */
 export function countAt(value: unknown, at: string): number | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
@@ -75,21 +75,21 @@ export function flagAt(value: unknown, at: string): boolean {
   return value;
 }
 
-/** One text, a list of them, or none. */
+/** A text, a list of texts, or nothing. */
 export function stopAt(value: unknown, at: string): string[] {
   if (value === undefined || value === null) return [];
   const all = typeof value === 'string' ? [value] : listAt(value, at);
   return all.map((one, i) => nameAt(one, typeof value === 'string' ? at : `${at}[${i}]`));
 }
 
-/** The parts of a content: a text alone is one part. */
+/** The parts of a content: a plain text is one part. */
 export function partsAt(value: unknown, at: string): readonly { part: Fields; at: string }[] {
   if (typeof value === 'string') return [{ part: { type: 'text', text: value }, at }];
   if (!Array.isArray(value)) throw wrong(at, 'text or a list of parts', value);
   return value.map((one, i) => ({ part: fieldsAt(one, `${at}[${i}]`), at: `${at}[${i}]` }));
 }
 
-/** The types that a part of text has, and its field; an agent's own refusal is text, too. */
+/** The part types that carry text, with the field that holds it; an agent's own refusal is text, too. */
 const TEXTS: Readonly<Record<string, string>> = {
   text: 'text',
   input_text: 'text',
@@ -97,7 +97,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   refusal: 'refusal',
 };
 
-/** A content of text alone, parts joined by `between`. */
+/** Content that is text only, its parts joined by `between`. */
 export function contentAt(value: unknown, at: string, between: string): string {
   if (typeof value === 'string') return value;
   return partsAt(value, at)
@@ -113,6 +113,6 @@ export function partText(part: Fields, at: string): string {
   return textAt(part[field], `${at}.${field}`);
 }
 
-/** Between the parts of what an agent says; those of an answer are pieces of one text. */
+/** Separates the parts of an agent's message; the parts of an answer are pieces of one text. */
 export const LINES = '\n';
 export const PIECES = '';

@@ -1,9 +1,7 @@
 /**
- * The status of each refusal, such that no SDK tries again what cannot succeed, and the form in which
- * OpenAI's protocols say it.
- *
- * Of the statuses that would be expected, 401, 409 and 422 are tried again by some SDKs, up to seven times;
- * 404 and 400 by none that reads `x-should-retry`, and at most once by others.
+ * The HTTP status of each refusal, chosen so that no SDK retries what cannot succeed, and the form OpenAI's
+ * protocols give it. Some SDKs retry the obvious statuses 401, 409 and 422, up to seven times; none that
+ * reads `x-should-retry` retries 404 or 400, and others do so at most once.
  */
 import type { GatewayRefusal, RefusalKind } from '../conversation.ts';
 import type { Failed } from './protocol.ts';
@@ -19,7 +17,7 @@ export const STATUS: Readonly<Record<RefusalKind, number>> = {
   failed: 500,
 };
 
-/** Some SDKs ignore what is above a minute, others wait for it. */
+/** Some SDKs ignore more than a minute, others wait that long. */
 const RETRY_SECONDS = 5;
 
 const AGAIN: readonly RefusalKind[] = ['unavailable', 'failed'];

@@ -1,9 +1,7 @@
 /**
- * OpenAI's Responses.
- *
- * What was answered is remembered in the session: items by id (`item_reference`), and conversations by the id
- * of their last response (`previous_response_id`). All ids derive from that of the answer, so an answer that
- * is given again after a crash is remembered again, under the same ids.
+ * OpenAI's Responses. The session remembers what was answered: items by id (`item_reference`), and
+ * conversations by the id of their last response (`previous_response_id`). All ids derive from the answer's
+ * id, so an answer that is repeated after a crash is remembered under the same ids.
  */
 import type { FunctionTool, ModelCall, ModelReply, ModelSession } from '../conversation.ts';
 import { refuseFormat } from './chat.ts';
@@ -33,7 +31,7 @@ export const responses: Protocol = {
   failed: openAiFailed,
   failedEvents(refusal) {
     const error = openAiError(refusal);
-    // Clients look for an error at the top, or for its fields.
+    // Clients look for an error at the top level, or for its fields.
     return event({ ...error, type: 'error', sequence_number: 0, error }, 'error');
   },
   keepAlive: SILENT_LINE,
@@ -97,7 +95,7 @@ function earlierItems(id: unknown, remembered: ResponsesMemory) {
   );
 }
 
-/** Fields that ask for an answer of another form, or for one that is kept elsewhere. */
+/** Fields that ask for another form of answer, or for one kept elsewhere. */
 function refuseForms(fields: Fields): void {
   const { background, conversation, prompt, text, top_logprobs } = fields;
   if (background === true) throw unsupported('background', 'answers in the background');
@@ -128,7 +126,7 @@ function toolsAt(value: unknown): FunctionTool[] {
   });
 }
 
-/** The response, with what of the request it repeats. */
+/** The response, with the fields of the request that it repeats. */
 function responseOf(
   reply: ModelReply,
   call: ModelCall,

@@ -1,10 +1,10 @@
 /**
- * Whether a function's parameters are a JSON schema of an object: each keyword that holds schemas holds
- * schemas. Keywords that are not known may say anything.
+ * Checks that a function's parameters are a JSON schema of an object: every keyword that should hold schemas
+ * holds schemas. Unknown keywords may hold anything.
  */
 import { type Fields, fieldsAt, invalid, listAt, quoted, textAt } from './reading.ts';
 
-/** Nesting that no tool has. */
+/** No tool nests deeper. */
 const DEPTH_MAX = 64;
 
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
@@ -12,7 +12,7 @@ const ONE = ['not', 'if', 'then', 'else', 'additionalProperties', 'propertyNames
 const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 const NAMED = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
 
-/** Where an agent gives none, a function has no parameters. */
+/** If an agent gives none, the function has no parameters. */
 export function parametersAt(value: unknown, at: string): Fields {
   if (value === undefined || value === null) return { type: 'object', properties: {} };
   const schema = fieldsAt(value, at);
@@ -61,7 +61,7 @@ function checkType(value: unknown, at: string): void {
   }
 }
 
-/** Refuses what is nested so deep that no one could write it out again. */
+/** Refuses nesting so deep that it could not be serialized again. */
 export function mustBeShallow(value: unknown, at: string, depth = 0): void {
   if (typeof value !== 'object' || value === null) return;
   if (depth > DEPTH_MAX) throw invalid(at, `is nested deeper than ${DEPTH_MAX} levels`);

@@ -3,7 +3,7 @@ import type { FunctionCall, FunctionTool, ModelCall } from '../conversation.ts';
 import { type Fields, flagAt, invalid, nameAt, quoted, textAt, unsupported } from './reading.ts';
 import { parametersAt } from './schema.ts';
 
-/** A function from fields that all protocols call the same but for the schema. */
+/** A function, from fields that all protocols name alike except the schema. */
 export function functionTool(fields: Fields, at: string, schema: string): FunctionTool {
   const { description } = fields;
   return {
@@ -13,7 +13,7 @@ export function functionTool(fields: Fields, at: string, schema: string): Functi
   };
 }
 
-/** Refuses two of one name. */
+/** Refuses two with the same name. */
 export function distinct(tools: readonly FunctionTool[]): readonly FunctionTool[] {
   const names = new Set<string>();
   for (const [i, { name }] of tools.entries()) {
@@ -52,12 +52,12 @@ export function openAiChoice(
   throw invalid('tool_choice', 'must be auto, none, required or a function');
 }
 
-/** That several functions may not be called at once, where an agent of OpenAI's protocols says so. */
+/** Whether an agent that speaks one of OpenAI's protocols forbids several calls at once. */
 export function parallelAt({ parallel_tool_calls: value }: Fields): Pick<ModelCall, 'parallel'> {
   return value == null || flagAt(value, 'parallel_tool_calls') ? {} : { parallel: false };
 }
 
-/** An object's text, as agents can read it: a call whose arguments are none has no arguments. */
+/** The arguments as JSON text that agents can parse: what is not an object becomes `{}`. */
 export function argumentsText(call: FunctionCall): string {
   return objectOf(call) === null ? '{}' : call.arguments;
 }

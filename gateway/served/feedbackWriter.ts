@@ -1,15 +1,15 @@
 /**
  * Writes what happens to served sessions into the topic `feedback`, in order of arrival, each event once:
- * what is sent again, or was in the log before a crash, is not written again. Resolves when it is in the log.
+ * what is sent twice, or was in the log before a crash, is not written again. Resolves when it is in the log.
  */
 import type { Clock } from '../../base/index.ts';
 import { RecentKeys, type ResumableItem } from '../../streams/index.ts';
 import { type FeedbackRecord, topics } from '../../topics/index.ts';
 import { GatewayRefusal } from '../conversation.ts';
 
-/** How many recent records are recognised when they are sent again. */
+/** Recent records that are recognised when they are sent again. */
 export const REMEMBERED = 2 ** 20;
-/** Most that wait to be written. */
+/** Most records that wait to be written. */
 const WAITING_MAX = 1024;
 
 type Said = Pick<FeedbackRecord, 'sessionId' | 'kind'> & Partial<FeedbackRecord>;
@@ -26,7 +26,7 @@ function identityOf(said: Said): string {
 export class FeedbackWriter {
   readonly #clock: Clock;
   readonly #known = new RecentKeys(REMEMBERED);
-  /** By identity. */
+  /** By what identifies them. */
   readonly #waiting = new Map<string, Promise<void>>();
   #lastMs = 0;
   #put: ((item: ResumableItem<FeedbackRecord>) => void) | null = null;
@@ -40,7 +40,7 @@ export class FeedbackWriter {
     this.#put = put;
   }
 
-  /** A record that is in the log. */
+  /** Notes a record that is in the log. */
   seen(record: FeedbackRecord): void {
     this.#known.add(identityOf(record));
     this.#lastMs = Math.max(this.#lastMs, record.receivedMs);
@@ -51,7 +51,7 @@ export class FeedbackWriter {
     return this.#known.has(identityOf({ sessionId, kind: 'opened' }));
   }
 
-  /** Rejects with a `GatewayRefusal` where it cannot be written now. */
+  /** Rejects with a `GatewayRefusal` if it cannot be written now. */
   write(said: Said): Promise<void> {
     const receivedMs = Math.max(this.#lastMs, this.#clock.now());
     const record = { ...NOTHING, atMs: receivedMs, receivedMs, ...said };

@@ -1,4 +1,6 @@
-/** The gateway of served sessions as the source of the topic `feedback`: it listens while the run goes on. */
+/**
+ * The gateway of served sessions as the source of the topic `feedback`: it listens as long as the run lasts.
+ */
 import { setMaxListeners } from 'node:events';
 import { Observable } from 'rxjs';
 import type { Listening } from '../../base/http/index.ts';
@@ -9,11 +11,11 @@ import type { ServedSessions } from './servedSessions.ts';
 
 export interface ServedFeedbackOptions {
   readonly sessions: ServedSessions;
-  /** What the topic has, oldest first. */
+  /** What the topic holds, oldest first. */
   readonly past: () => AsyncIterable<FeedbackRecord>;
-  /** Begins to listen. */
+  /** Starts to listen. */
   readonly listen: (sessions: ServedSessions) => Promise<Listening>;
-  /** Told where. */
+  /** Receives the address. */
   readonly listening: (url: string) => void;
 }
 

@@ -29,22 +29,22 @@ export interface ServedRolloutsOptions {
   readonly chat: PolicyChat;
   readonly seed: number;
   readonly window: RewardWindow;
-  /** Sessions that are open or wait for a reward. */
+  /** Most sessions that are open or wait for a reward. */
   readonly sessionsMax: number;
   readonly callsOf: (id: string) => Promise<readonly ModelCallRecord[]>;
-  /** The rollout of a recorded session, written again; left out = it is made of the record. */
+  /** The rollout of a recorded session, written again; left out = made from the record. */
   readonly again?: (id: string, signal: AbortSignal) => Promise<Rollout>;
   readonly report: Report;
   /** Judges the sessions that got no reward. */
   readonly verifier?: Verifier;
 }
 
-/** Rollouts that are made at once. */
+/** Rollouts made at once. */
 const AT_ONCE = 8;
-/** Records of each session: its beginning, its end, and its reward or that none came. */
+/** Records of each session: its beginning, its end, and its reward or the fact that none came. */
 const RECORDS_EACH = 3;
 
-/** Records of the topic that may be unsettled. */
+/** Most records of the topic that may be unsettled. */
 export function servedInflight(sessionsMax: number): number {
   return sessionsMax * RECORDS_EACH + 64;
 }
@@ -129,7 +129,7 @@ async function made(
   return { ...rollout, status: 'cancelled', finish: 'cancelled', reason };
 }
 
-/** What the verifier says, or why it says nothing. */
+/** The verifier's reward, or why there is none. */
 async function judgedBy(
   verifier: Verifier,
   session: Parameters<Awaited<ReturnType<Verifier['begin']>>['judge']>[0],
@@ -145,7 +145,7 @@ async function judgedBy(
   }
 }
 
-/** The question that was given, or else what the agent's user first said. */
+/** The question that was given, or else the first thing the agent's user said. */
 function questionOf(
   { sessionId, note }: FeedbackRecord,
   messages: readonly { readonly role: string; readonly content: string }[],

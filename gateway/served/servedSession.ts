@@ -1,6 +1,6 @@
 /**
- * A session that arrived from outside: open until someone ends it, a reward comes or nothing has come for a
- * while; after that it answers no calls and still takes rewards.
+ * A session that arrived from outside: open until someone ends it, a reward arrives, or it has been idle for
+ * a while. After that it answers no calls but still takes rewards.
  */
 import { raceAbort } from '../../base/index.ts';
 import type { FeedbackRecord } from '../../topics/index.ts';
@@ -14,18 +14,18 @@ import {
 import type { Session } from '../sessions/session.ts';
 import type { FeedbackWriter } from './feedbackWriter.ts';
 
-/** Rewards of one session that are taken; only the first counts. */
+/** Rewards that a session takes; only the first counts. */
 const REWARDS_MAX = 32;
 
 export interface ServedSessionOptions {
   readonly id: string;
-  /** Makes what answers its calls, which goes on after those that it has had. */
+  /** Makes what answers its calls, starting after those it has already had. */
   readonly begin: () => Promise<Session>;
   readonly writer: FeedbackWriter;
   readonly now: () => number;
-  /** Tokens of a prompt. */
+  /** Tokens in a prompt. */
   readonly count: (call: ModelCall) => number;
-  /** Told when it has ended, or has a reward. */
+  /** Called when it has ended or has a reward. */
   readonly ended: (session: Session) => void;
   readonly rewarded: () => void;
 }
@@ -49,7 +49,7 @@ export class ServedSession implements ModelSession {
     this.endedMs = endedMs;
   }
 
-  /** How long nothing has come; 0 while a call is answered. */
+  /** How long it has been idle; 0 while a call is being answered. */
   get idleMs(): number {
     return this.#busy > 0 ? 0 : this.#options.now() - this.#lastMs;
   }
@@ -92,7 +92,7 @@ export class ServedSession implements ModelSession {
   async end(how = 'end'): Promise<void> {
     if (this.endedMs !== null) return;
     this.#ending ??= this.#end(how).catch((error: unknown) => {
-      // It may be ended again.
+      // Ending it twice is fine.
       this.#ending = null;
       throw error;
     });
@@ -106,7 +106,7 @@ export class ServedSession implements ModelSession {
     const endedMs = now();
     await writer.write({ sessionId, kind: 'ended', note: how, atMs: endedMs, ...endOf(session) });
     this.endedMs = endedMs;
-    // What it has in memory is in the log.
+    // All it holds in memory is in the log as well.
     this.#session = null;
     this.memory.clear();
     this.#options.ended(session);

@@ -1,9 +1,11 @@
 /**
- * Sessions that arrive from outside, from production say: whoever has the gateway's key opens one, and has
- * its calls answered by the newest policy. What is said of them (their beginning, their end, rewards) is in
- * the topic `feedback` before whoever said it hears so; a restarted gateway goes on from there.
+ * Sessions that arrive from outside, for example from production: a caller with the gateway's key opens one
+ * and gets its calls answered by the newest policy. Every event of a session (its beginning, its end, its
+ * rewards) is in the topic `feedback` before the caller hears that it was taken; a restarted gateway goes on
+ * from there.
  *
- * Bounded: sessions that are open or wait for a reward, rewards of one session, what waits to be written.
+ * Bounded: sessions that are open or wait for a reward, rewards of a session, and events that wait to be
+ * written.
  */
 import { type DrawKey, every, LruCache, type SleepClock } from '../../base/index.ts';
 import type { PolicyEngine, Sampling } from '../../model/index.ts';
@@ -27,29 +29,32 @@ export interface ServedOptions {
   readonly model: string;
   readonly keys: SessionKeys;
   readonly chat: PolicyChat;
-  /** Answers by the newest weights. */
+  /** Answers with the newest weights. */
   readonly engine: PolicyEngine;
   readonly sampling: Sampling;
   readonly seed: number;
   readonly limits: SessionLimits;
   readonly window: RewardWindow;
-  /** A session to which nothing has come for so long has ended. */
+  /** A session idle for this long has ended. */
   readonly idleMs: number;
-  /** Sessions that are open or wait for a reward. */
+  /** Most sessions that are open or wait for a reward. */
   readonly sessionsMax: number;
   readonly clock: SleepClock;
   /** Commits a call. */
   readonly commit: (record: ModelCallRecord) => Promise<void>;
   /** The calls that a session has had. */
   readonly callsOf: (id: string) => Promise<readonly ModelCallRecord[]>;
-  /** Told of each session that has ended. */
+  /** Called for each session that has ended. */
   readonly see: (session: Session) => void;
   readonly failed: (error: unknown) => void;
 }
 
-/** How often it is looked what time has ended, at least and at most. */
+/** The shortest and longest time between two looks at what has expired. */
 const LOOK_MS = { min: 250, max: 5_000 };
-/** Sessions that are over and may still get a reward too late; more are forgotten, not their keys. */
+/**
+ * Ended sessions that can still get a late reward; beyond these the oldest are forgotten, though their keys
+ * stay valid.
+ */
 const OVER_MAX = 10_000;
 
 export class ServedSessions implements ModelSessions {
@@ -67,7 +72,7 @@ export class ServedSessions implements ModelSessions {
     this.writer = new FeedbackWriter(options.clock);
   }
 
-  /** Takes in what the topic has, in order. */
+  /** Takes in the topic's records in order. */
   remember(record: FeedbackRecord): void {
     this.writer.seen(record);
     const { sessionId: id, kind, atMs } = record;
@@ -77,7 +82,7 @@ export class ServedSessions implements ModelSessions {
     if (isOver) this.#settle(id);
   }
 
-  /** Ends what time ends, until the signal aborts. */
+  /** Ends sessions whose time is up, until the signal aborts. */
   begin(signal: AbortSignal): void {
     this.#signal = signal;
     const { clock, idleMs, window, failed } = this.#options;
@@ -117,7 +122,7 @@ export class ServedSessions implements ModelSessions {
     const id = keys.idNamed(name);
     const opened = { id, key: keys.keyOf(id) };
     if (!this.#known.has(id)) {
-      // Its calls are refused: it was opened before, and is over.
+      // Its calls are refused: it was opened before and is over.
       if (this.writer.wasOpened(id)) return opened;
       if (this.#known.size >= sessionsMax) {
         const words = `${sessionsMax} sessions are open or waiting for a reward; try again later`;
@@ -168,7 +173,7 @@ export class ServedSessions implements ModelSessions {
     });
   }
 
-  /** A session that is over, whose key is right. */
+  /** A session that is over, with a valid key. */
   #ended(id: string): ServedSession {
     const known = this.#over.get(id);
     if (known !== undefined) return known;
@@ -177,7 +182,7 @@ export class ServedSessions implements ModelSessions {
     return session;
   }
 
-  /** Nothing that comes for it counts any more. */
+  /** Nothing that arrives for it counts any more. */
   #settle(id: string): void {
     const session = this.#known.get(id);
     if (session === undefined || session.endedMs === null) return;

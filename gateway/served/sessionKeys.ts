@@ -1,7 +1,7 @@
 /**
- * Keys of served sessions, which are never stored: a key is the session's name, and a code of it that only
- * whoever has the gateway's key can make. So a key is good only for its own session, also after a restart,
- * and however late a reward comes.
+ * Keys of served sessions, which are never stored: a key is the session's name plus a code that only the
+ * gateway's key can produce. So a key is good for its own session only, even after a restart, and however
+ * late a reward arrives.
  */
 import { createHmac } from 'node:crypto';
 import { sameText } from '../../base/http/index.ts';
@@ -9,7 +9,7 @@ import { newSecret } from '../../base/index.ts';
 import { rolloutId } from '../../topics/index.ts';
 
 const FORM = /^mr-([0-9a-f]{24})-([0-9a-f]{40})$/;
-/** What a served session is asked as: each is a question of its own, asked once. */
+/** A served session's question: each session asks one of its own, once. */
 export const SERVED = { phase: 'explore', round: 1, index: 0 } as const;
 
 export class SessionKeys {
@@ -24,7 +24,7 @@ export class SessionKeys {
     return sameText(key, this.#secret);
   }
 
-  /** The id of the session with this name; a new one where the name is empty. */
+  /** The id of the session with this name; a new one if the name is empty. */
   idNamed(name: string): string {
     const code = name === '' ? this.#code(`new ${newSecret()}`) : this.#code(`named ${name}`);
     return rolloutId({ id: `served-${code.slice(0, 24)}`, ...SERVED }, SERVED.index);
@@ -35,7 +35,7 @@ export class SessionKeys {
     return `mr-${name}-${this.#code(`session ${name}`).slice(0, 40)}`;
   }
 
-  /** The id of the session whose key this is; null = it is not one of ours. */
+  /** The id of the session that this key belongs to; null = it is not one of ours. */
   idOf(key: string): string | null {
     const [, name] = FORM.exec(key) ?? [];
     if (name === undefined) return null;

@@ -1,16 +1,16 @@
 /**
- * The JSON of a request, within bounds: of one body, and of all that are open. A body that is too large is
- * read to its end and dropped before it is refused, since a client that still sends does not hear the
- * refusal.
+ * Reads the JSON of a request within bounds: of one body, and of all open ones together. A body that is too
+ * large is read to its end and dropped before it is refused, since a client that is still sending does not
+ * hear the refusal.
  */
 import type { IncomingMessage } from 'node:http';
 import { BodyReader, Refusal } from '../../base/http/index.ts';
 import type { Clock } from '../../base/index.ts';
 import { GatewayRefusal } from '../conversation.ts';
 
-/** Bodies that arrive at once. */
+/** Most bodies that arrive at once. */
 const READING_MAX = 256;
-/** What is dropped of a body, in multiples of what is allowed. */
+/** How much of a body is dropped, in multiples of what is allowed. */
 const DROPPED_MAX = 8;
 
 export class Bodies {
@@ -19,14 +19,14 @@ export class Bodies {
   readonly #heldMax: number;
   #held = 0;
 
-  /** `bytesMax` of one, `heldMax` of all that are in use. */
+  /** `bytesMax` for one body, `heldMax` for all that are in use. */
   constructor(bytesMax: number, heldMax: number, clock: Clock) {
     this.#reader = new BodyReader(READING_MAX, clock);
     this.#bytesMax = bytesMax;
     this.#heldMax = heldMax;
   }
 
-  /** Gives the text to `use`, and counts it from before it arrives until that has settled. */
+  /** Gives the text to `use`. It counts from before it arrives until `use` has settled. */
   async with<Value>(from: IncomingMessage, use: (text: string) => Promise<Value>): Promise<Value> {
     const declared = Number(from.headers['content-length'] ?? this.#bytesMax);
     // What is too large is not kept.
@@ -72,12 +72,12 @@ async function drop(from: IncomingMessage, bytesMax: number): Promise<void> {
   }
 }
 
-/** Throws a `GatewayRefusal` if it is no JSON. */
+/** Throws a `GatewayRefusal` if it is not JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // V8 goes through nested lists by its stack.
+    // V8 recurses through nested lists on its stack.
     const why = error instanceof RangeError ? 'nested too deeply' : (error as Error).message;
     throw new GatewayRefusal('invalid', `the body is not JSON: ${why}`);
   }

@@ -9,7 +9,7 @@ import type { McpTools } from '../conversation.ts';
 /** Of JSON-RPC. */
 const INTERNAL = -32603;
 
-/** Answers one request to the server of this name, whose body is `text`. */
+/** Answers one request to the server with this name; `text` is the body. */
 export async function mcpAnswer(
   tools: McpTools,
   name: string,
@@ -42,7 +42,7 @@ function serverOf(tools: McpTools, name: string): Server {
   return server;
 }
 
-/** What goes wrong on our side or the server's, in words. */
+/** What went wrong on our side or the server's, in words. */
 async function said<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;

@@ -6,7 +6,7 @@ function modelOf(id: string) {
   return { id, ...openAi, ...anthropic };
 }
 
-/** The model `named`, since every name is answered; all where none is. */
+/** The model `named`, since a call under any name is answered; all models if no name is given. */
 export function modelsAnswer(models: readonly string[], named: string): unknown {
   if (named !== '') return modelOf(named);
   return {

@@ -1,5 +1,5 @@
 /**
- * The reward that an agent posts: `{"value": 1, "reason": "all tests pass"}`, and its time if that is not
+ * The reward that an agent posts: `{"value": 1, "reason": "all tests pass"}`, plus its time if that is not
  * now: `"at": "2026-11-26T09:00:00Z"`.
  */
 import { createHash } from 'node:crypto';
@@ -22,7 +22,7 @@ export function rewardAt(body: unknown): { value: number; reason: string; atMs: 
   return { value, reason: said, atMs: timeAt(at) };
 }
 
-/** Null where none is given. */
+/** Null if none is given. */
 function timeAt(at: unknown): number | null {
   if (at === undefined || at === null) return null;
   const ms = typeof at === 'string' ? Date.parse(at) : at;
@@ -32,13 +32,13 @@ function timeAt(at: unknown): number | null {
   return ms;
 }
 
-/** The name that a request gives itself to be known by when it is sent again; empty = none. */
+/** The name that a request gives itself, to be recognised when it is sent again; empty = none. */
 export function nameOf(headers: IncomingHttpHeaders): string {
   const name = String(headers['idempotency-key'] ?? '').replace(/^"|"$/g, '');
   return name.length <= KEY_MAX ? name : digestOf(name);
 }
 
-/** How a reward was sent; without a name of its own it is known by what it says. */
+/** How a reward was sent; without a name of its own it is identified by its content. */
 export function sentWith(
   headers: IncomingHttpHeaders,
   { value, reason, atMs }: ReturnType<typeof rewardAt>,

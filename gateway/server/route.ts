@@ -1,8 +1,7 @@
 /**
- * What a request is for, by its method and path.
- *
- * A session's key stands in the path, `/s/KEY/v1/…`, or is the API key. Base URLs are written in many ways,
- * so `v1` may be missing or stand there twice, and empty segments do not count.
+ * What a request asks for, from its method and path. A session's key is in the path, `/s/KEY/v1/…`, or is the
+ * API key. Clients build base URLs in many ways, so `v1` may be missing or doubled, and empty segments are
+ * ignored.
  */
 import { chat } from '../protocols/chat.ts';
 import { messages } from '../protocols/messages.ts';
@@ -27,14 +26,14 @@ export interface Route {
   readonly protocol: Protocol;
   /** The key in the path; null = none there. */
   readonly key: string | null;
-  /** What follows the route's own path: the name of a model, or of an MCP server. */
+  /** The rest of the path: the name of a model or of an MCP server. */
   readonly rest: string;
   readonly methods: readonly string[];
 }
 
 const READ = ['GET', 'HEAD'];
 
-/** `form` = the protocol of refusals where the path names none. */
+/** `form` = the protocol of refusals if the path names none. */
 export function routeOf(url: string, form: Protocol = chat): Route {
   const segments = segmentsOf(url);
   if (segments === null) return route('unknown', form, null);
@@ -63,7 +62,7 @@ function route(kind: Route['kind'], protocol: Protocol, key: string | null): Rou
   return { kind, protocol, key, rest: '', methods: posted ? ['POST'] : READ };
 }
 
-/** Decoded; null if that cannot be. */
+/** Decoded; null if it cannot be. */
 function segmentsOf(url: string): string[] | null {
   try {
     const path = url.split(/[?#]/, 1)[0]!;

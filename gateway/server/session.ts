@@ -1,8 +1,6 @@
 /**
- * The session of a request: by the key in its path, or by its API key.
- *
- * With a key in the path, the API key may be anything but that of another session: agents must set one, and
- * many set a word that says nothing.
+ * Finds the session of a request: by the key in its path, or by its API key. With a key in the path, the API
+ * key may be anything but another session's: agents must set one, and many set a meaningless word.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayRefusal, type ModelSession, type ModelSessions } from '../conversation.ts';
@@ -50,7 +48,7 @@ function mustAgree(keys: readonly string[]): void {
   if (new Set(keys).size > 1) throw twoSessions();
 }
 
-/** Whether a key is that of another session, ended ones included. */
+/** Whether a key belongs to another session, ended ones included. */
 function isOther(sessions: ModelSessions, key: string, session: ModelSession): boolean {
   try {
     return sessions.session(key).id !== session.id;

@@ -1,13 +1,12 @@
 /**
- * An answer as server-sent events: keep-alives until it is there, then all of it.
- *
- * What is refused at once is refused with a status, which SDKs understand better than an event; so a stream
- * begins when an answer takes longer than that.
+ * An answer as server-sent events: keep-alives until it is ready, then all of it. A quick refusal is sent as
+ * an HTTP status, which SDKs understand better than an event; so a stream begins only once an answer takes
+ * longer than that.
  */
 import type { ServerResponse } from 'node:http';
 import type { SleepClock } from '../../base/index.ts';
 
-/** How long a refusal may take to come with a status. */
+/** How long a refusal can still be sent as a status. */
 const AT_ONCE_MS = 250;
 
 export interface Streamed {
@@ -16,11 +15,11 @@ export interface Streamed {
   readonly keepAlive: string;
   /** Whether the client is gone. */
   readonly signal: AbortSignal;
-  /** The events of a rejection that comes after the beginning. */
+  /** The events of a rejection after the stream has begun. */
   readonly failedEvents: (error: unknown) => string;
 }
 
-/** Sends `events`; rejects as it does where nothing has been sent yet. */
+/** Sends `events`; rejects as it does as long as nothing has been sent. */
 export async function sendEvents(
   to: ServerResponse,
   events: Promise<string>,
@@ -29,7 +28,7 @@ export async function sendEvents(
   const { clock, keepAliveMs, keepAlive, signal, failedEvents } = options;
   const settled = new AbortController();
   const said = events.finally(() => settled.abort('said'));
-  // Its rejection is taken below; it may come while a keep-alive is due.
+  // Its rejection is handled below; it may come while a keep-alive is due.
   said.catch(() => undefined);
   const isThere = (): boolean => settled.signal.aborted || signal.aborted;
   const wait = (ms: number): Promise<void> =>
@@ -43,7 +42,7 @@ export async function sendEvents(
   }
   begin(to);
   while (!isThere()) {
-    // What a client does not read is not piled up.
+    // What a client does not read must not pile up.
     if (!to.writableNeedDrain) to.write(keepAlive);
     await wait(keepAliveMs);
   }

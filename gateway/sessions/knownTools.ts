@@ -1,18 +1,18 @@
 /**
- * The tools that calls offer. Most calls offer what those before them did, in their session and in others:
- * equal tools are one value here, so that what was made of them once need not be made again.
+ * The tools that calls offer. Most calls offer the same tools as those before them, in their session and in
+ * others: equal tools are one value here, so that work done for them once is not repeated.
  */
 import { LruCache } from '../../base/index.ts';
 import { canonicalJson } from '../../base/text/index.ts';
 import type { FunctionTool } from '../conversation.ts';
 
-/** Tools, and what they are compared by. */
+/** Tools, and the text by which they are compared. */
 export interface Known {
   readonly tools: readonly FunctionTool[];
   readonly key: string;
 }
 
-/** The agents of a run offer a few lists; more are forgotten, and so are long ones. */
+/** The agents of a run offer few different lists; beyond these, and for long lists, nothing is remembered. */
 const KEPT_MAX = 64;
 const CHARACTERS_MAX = 262_144;
 
@@ -30,7 +30,7 @@ export class KnownTools {
   }
 }
 
-/** Tools in one form, for comparisons. */
+/** Tools in a canonical form, for comparison. */
 export function toolsKey(tools: readonly FunctionTool[]): string {
   return canonicalJson(tools);
 }

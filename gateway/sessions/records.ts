@@ -5,7 +5,7 @@ import type { CallNode, Placed } from './callTree.ts';
 import { toolsKey } from './knownTools.ts';
 import type { PolicyChat } from './policyChat.ts';
 
-/** What a record says besides its call. */
+/** The fields of a record besides its call. */
 export interface CallOwner {
   readonly sessionId: string;
   readonly questionId: string;
@@ -39,7 +39,7 @@ export function recordOf(node: CallNode, owner: CallOwner): ModelCallRecord {
   };
 }
 
-/** The call where it is placed now. */
+/** The call, where it is placed now. */
 export function nodeOf(record: ModelCallRecord, placed: Placed, chat: PolicyChat): CallNode {
   const { call: number, tokens, logProbs, spans, entropy, startedMs, endedMs } = record;
   return {
@@ -64,7 +64,7 @@ export function replyIn(record: ModelCallRecord): ModelReply {
   };
 }
 
-/** A call as its record says, after the call that it goes on from. */
+/** The call in a record, placed after the call it goes on from. */
 export function recordedNode(
   record: ModelCallRecord,
   parent: CallNode | null,
@@ -84,7 +84,7 @@ export function recordedNode(
   );
 }
 
-/** The calls of a session as their records say, in the order in which they were committed. */
+/** The recorded calls of a session, in the order in which they were committed. */
 export function recordedNodes(
   records: readonly ModelCallRecord[],
   chat: PolicyChat,

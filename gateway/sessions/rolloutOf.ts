@@ -11,16 +11,16 @@ import { trajectoryOf } from './trajectory.ts';
 
 /** How the agent's run ended. */
 export interface AgentEnd {
-  /** Why it counts for nothing; empty = it does count. */
+  /** Why it does not count; empty = it counts. */
   readonly failure: string;
   readonly exitCode: number | null;
-  /** What it printed, the end of it. */
+  /** What it printed, from the end. */
   readonly output: string;
-  /** What it gave as its answer; left out = the policy's last message. */
+  /** The answer it gave; left out = the policy's last message. */
   readonly answer?: string;
 }
 
-/** What else a rollout says. */
+/** The other fields of a rollout. */
 export interface SessionOf {
   readonly question: Question;
   readonly index: number;
@@ -34,7 +34,7 @@ export interface SessionOf {
     readonly parts?: Readonly<Record<string, number>>;
   } | null;
   readonly end: AgentEnd;
-  /** Of the policy when it began. */
+  /** The policy's version when it began. */
   readonly version: number;
   readonly markers: readonly string[];
   readonly startedMs: number;
@@ -82,7 +82,7 @@ export function rolloutOf(session: SessionOf): Rollout {
   };
 }
 
-/** Calls such that each follows the one that it goes on from, where that is possible. */
+/** The calls, each right after the one it goes on from if possible. */
 export function chained(calls: readonly CallNode[]): readonly CallNode[] {
   const children = new Map<CallNode | null, CallNode[]>();
   for (const call of calls) {
@@ -91,7 +91,7 @@ export function chained(calls: readonly CallNode[]): readonly CallNode[] {
     else known.push(call);
   }
   const chain: CallNode[] = [];
-  // A long conversation is a deep tree.
+  // A loop, since a long conversation makes a deep tree.
   const waiting = (children.get(null) ?? []).toReversed();
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     chain.push(next);

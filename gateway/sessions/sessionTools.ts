@@ -21,15 +21,15 @@ export interface ToolsOf {
   readonly servers: ReadonlyMap<string, McpServer>;
   /** Commits a call. */
   readonly commit: (record: McpCallRecord) => Promise<void>;
-  /** Calls that were committed before, by this session or by the one that it is a fork of. */
+  /** Calls committed before, by this session or by the one it forked from. */
   readonly past: readonly McpCallRecord[];
-  /** Says that a session does not make the calls on record. */
+  /** Reports that a session does not make the recorded calls. */
   readonly report: (line: string) => void;
 }
 
 /** Where a session is. */
 export interface Standing {
-  /** The model call that was answered last, by its number here; -1 = none. */
+  /** The number of the last model call that was answered; -1 = none. */
   readonly call: number;
   /** The last one that was answered from the record, by its number there. */
   readonly recorded: number;
@@ -42,7 +42,7 @@ interface SessionToolsOptions extends ToolsOf {
   readonly questionId: string;
   readonly clock: Clock;
   readonly standing: () => Standing;
-  /** Aborted at the end of the session. */
+  /** Aborted when the session ends. */
   readonly signal: AbortSignal;
 }
 
@@ -52,7 +52,7 @@ export class SessionTools implements McpTools {
   readonly #past: readonly McpCallRecord[];
   readonly #given = new Set<McpCallRecord>();
   readonly #running = new Set<Promise<unknown>>();
-  /** A call was made that is not on record. */
+  /** A call was made that is not recorded. */
   #differs = false;
   #number: number;
 
@@ -112,11 +112,11 @@ export class SessionTools implements McpTools {
     );
     const times = { startedMs, endedMs: clock.now() };
     await this.#options.commit({ ...of, ...times, ranFor: sessionId, output });
-    // What is on record, as the next time.
+    // As recorded: a repeat of the call returns the same.
     return JSON.parse(output) as ToolOutcome;
   }
 
-  /** The call on record that this one is; null = it has to run. */
+  /** The recorded call that matches this one; null = it has to run. */
   #recorded(asked: Asked): McpCallRecord | null {
     if (this.#differs) return null;
     const open = this.#past.filter((one) => this.#isDue(one));
@@ -135,7 +135,7 @@ export class SessionTools implements McpTools {
     return null;
   }
 
-  /** Whether the session is where this call was made, or beyond. */
+  /** Whether the session has reached the point where this call was made. */
   #isDue(one: McpCallRecord): boolean {
     if (this.#given.has(one)) return false;
     const { call, recorded, live } = this.#options.standing();
@@ -164,7 +164,7 @@ function difference(due: McpCallRecord | undefined, asked: Asked): string {
   return `the call of ${name} differs from the record (call ${due.number}): ${where}`;
 }
 
-/** An error that the server reports is an answer too; that it cannot be reached is not. */
+/** An error that the server reports is an answer too; an unreachable server is not. */
 async function outcomeOf(asked: ReturnType<McpServer['call']>): Promise<ToolOutcome> {
   try {
     return { result: await asked };

@@ -1,13 +1,12 @@
 /**
- * The sessions of a gateway: open ones by their keys, and those that have ended, whose late calls are refused
- * in a way that no SDK repeats.
- *
- * A key is unguessable and belongs to one session: whoever has it speaks for that session and no other.
+ * The sessions of a gateway: open ones by key, and ended ones, whose late calls are refused in a way that no
+ * SDK retries. A key is unguessable and belongs to one session: it lets its holder speak for that session and
+ * no other.
  */
 import { LruCache, newSecret } from '../../base/index.ts';
 import { GatewayRefusal, type ModelSession, type ModelSessions } from '../conversation.ts';
 
-/** Keys of ended sessions that are remembered; any other is unknown. */
+/** Keys of ended sessions that are remembered; older ones become unknown. */
 const ENDED_MAX = 10_000;
 
 /** See above. */
@@ -21,14 +20,14 @@ export class Sessions implements ModelSessions {
     this.models = [model];
   }
 
-  /** Opens a session and gives its key. */
+  /** Opens a session and returns its key. */
   open(session: ModelSession): string {
     const key = `mr-${newSecret()}`;
     this.#open.set(key, session);
     return key;
   }
 
-  /** What comes with this key from now on is refused. */
+  /** Anything that arrives with this key from now on is refused. */
   close(key: string): void {
     this.#open.delete(key);
     this.#ended.set(key, true);

@@ -1,7 +1,7 @@
 /**
  * A session as a trajectory in the papers' tags, which rewards, metrics and pages read: thinking, calls with
- * their results, and at the end the answer. What the agent or its tools put between is a result: it opens and
- * closes nothing, and passes for nothing that the policy wrote.
+ * their results, and at the end the answer. Whatever the agent or its tools put in between is a result: tags
+ * in it open and close nothing, and none of it counts as written by the policy.
  */
 import { fenceFor } from '../../operators/dialect/index.ts';
 import { resultText } from '../conversation.ts';
@@ -9,7 +9,10 @@ import type { CallNode } from './callTree.ts';
 
 const TAGS = /<(?=\/?(?:think|answer|result)>)/g;
 
-/** `chain` = the calls in the order of the rollout's tokens; `answer` = what was read of its end, or null. */
+/**
+ * `chain` = the calls in the order of the rollout's tokens; `answer` = the final answer that was found, or
+ * null.
+ */
 export function trajectoryOf(
   chain: readonly CallNode[],
   answer: string | null,

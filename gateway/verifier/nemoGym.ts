@@ -42,7 +42,7 @@ function rowOf({ question, answers, task, id }: Question): Record<string, unknow
   return { id, question, expected_answer: answers[0] ?? '', responses_create_params: { input } };
 }
 
-/** What the policy said and what its functions gave, as items. */
+/** What the policy said and what its functions returned, as items. */
 function itemsOf(calls: JudgedSession['calls']): unknown[] {
   return turnsOf(calls).flatMap(({ before, call }) => [
     ...before.flatMap((message) =>

@@ -1,4 +1,4 @@
-/** A session as verifiers get it, and how it is sent to one. */
+/** A session as verifiers see it, and how it is sent to one. */
 import type { Question } from '../../topics/index.ts';
 import type { AssistantMessage, FunctionTool, Message } from '../conversation.ts';
 import type { CallNode } from '../sessions/callTree.ts';
@@ -10,7 +10,7 @@ export interface JudgedSession {
   readonly index: number;
   /** In the order in which they were committed. */
   readonly calls: readonly CallNode[];
-  /** The answer that the agent gave; null = none but the policy's last message. */
+  /** The answer that the agent gave; null = it gave none, so the policy's last message counts. */
   readonly answer: string | null;
   readonly exitCode: number | null;
   readonly output: string;
@@ -18,24 +18,24 @@ export interface JudgedSession {
 
 /** How a verifier is asked. */
 export interface VerifierForm {
-  /** What it gets before the agent works; null = nothing. */
+  /** What the verifier gets before the agent works; null = nothing. */
   seed(question: Question): unknown;
   readonly seedPath: string;
-  /** Where it is asked, below its address. */
+  /** The path below the verifier's address. */
   readonly path: string;
   request(session: JudgedSession): unknown;
   /** The parts of the reward in its answer. */
   partsIn(answer: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
 }
 
-/** One step of a session: what a tool or a user said before, and the policy's turn. */
+/** One step of a session: what a tool or a user said, and the policy's turn after it. */
 export interface JudgedTurn {
   readonly before: readonly Message[];
   readonly turn: AssistantMessage;
   readonly call: CallNode;
 }
 
-/** The session's turns, with the messages that stand before each and in no turn before it. */
+/** The session's turns, each with the messages before it that no earlier turn had. */
 export function turnsOf(calls: readonly CallNode[]): readonly JudgedTurn[] {
   return calls.map((call) => ({
     before: call.messages.slice(call.kept),
@@ -44,7 +44,7 @@ export function turnsOf(calls: readonly CallNode[]): readonly JudgedTurn[] {
   }));
 }
 
-/** The last message of the policy that calls nothing. */
+/** The policy's last message without a call. */
 export function finalMessage(calls: readonly CallNode[]): string {
   return (
     calls.findLast(({ reply }) => reply.message.calls.length === 0)?.reply.message.content ?? ''

@@ -1,9 +1,9 @@
 /**
- * A verifier behind HTTP: it rewards a session once that has ended, and may hear of it before. Each question
- * is a request with bounds, which is tried again while the verifier is away.
+ * A verifier behind HTTP: it rewards a session after it has ended, and may be told before it starts. Every
+ * request has bounds and is retried while the verifier is unavailable. If it never answers, or answers
+ * without a reward, the rollout fails and records why.
  *
- * If a verifier does not answer, or not with a reward, the rollout fails and records why. Its answer is in
- * the rollout, so a replay asks no verifier.
+ * Its answer is stored in the rollout, so a replay asks no verifier.
  */
 import { z } from 'zod';
 import { Exchange, type HttpReply, NoReply } from '../../base/http/index.ts';
@@ -21,7 +21,7 @@ export interface VerifierOptions {
   /** For one request. */
   readonly timeoutMs: number;
   readonly clock: SleepClock;
-  /** Attempts per request to a verifier that does not answer. */
+  /** Attempts per request, if a verifier does not answer. */
   readonly attempts?: number;
 }
 
@@ -32,7 +32,7 @@ export interface Verdict {
   readonly parts: Readonly<Record<string, number>>;
 }
 
-/** A session to be judged: what the verifier remembers about it is in its cookies. */
+/** A session to be judged; its cookies hold what the verifier remembers about it. */
 export interface Case {
   /** Rejects with a `VerifierFault`, or with the signal's reason. */
   judge(session: JudgedSession, signal: AbortSignal): Promise<Verdict>;
@@ -142,16 +142,16 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** An address below that of the verifier. */
+/** An address below the verifier's. */
 function below(url: string, path: string): string {
   return path === '' ? url : `${url.replace(/\/+$/, '')}${path}`;
 }
 
-/** Cookies of one session; a verifier gets its own back. */
+/** A session's cookies, so that the verifier gets its own back. */
 class Cookies {
   readonly #values = new Map<string, string>();
 
-  /** Header fields are joined by commas, and so is the date in one. */
+  /** Header fields are joined by commas, but a cookie's date contains one as well. */
   take(header: string | null): void {
     for (const one of header?.split(/,(?=\s*[^;,\s]+=)/) ?? []) {
       const [, name, value] = /^\s*([^=;\s]+)=([^;]*)/.exec(one) ?? [];

@@ -1,15 +1,14 @@
 /**
- * What the data of all pages share: the head of a run, the moment it shows, values safe for JSON,
- * errors.
+ * What the data of all pages share: the head of a run, the moment it shows, values safe for JSON, errors.
  */
 
 import type { RunStatus } from '../../summary/facts/index.ts';
 import type { RunState } from '../../summary/index.ts';
 
-/** Version of what server and browser say to each other. */
+/** Version of the language between server and browser. */
 export const WIRE = 1;
 
-/** Every error, and what to do about it. */
+/** The body of every error, with what to do about it. */
 export interface ErrorBody {
   readonly error: {
     /** `NO_RUN`, `NOT_FOUND`, `USAGE`, `TOKEN`, `HOST`, `DAMAGED`, `UNAVAILABLE`, … */
@@ -20,14 +19,14 @@ export interface ErrorBody {
 
 export type { RunState, RunStatus };
 
-/** A run, as every page's head shows it. */
+/** A run, as in every page's head. */
 export interface RunHead {
   readonly name: string;
   readonly job: string;
   readonly seed: number;
   readonly status: RunStatus;
   readonly state: RunState;
-  /** A sentence, if there is something to say: how to resume it, why it failed. Else empty. */
+  /** A sentence if something should be said: how to resume it, why it failed. Else empty. */
   readonly stateText: string;
   readonly startedMs: number;
   /** Of its last start; null while it runs, and after a kill. */
@@ -37,13 +36,13 @@ export interface RunHead {
   /** Newest optimiser step and policy version (as of `at`). */
   readonly step: number | null;
   readonly version: number | null;
-  /** Last word of any of its processes. */
+  /** The last word from any of its processes. */
   readonly heardMs: number | null;
   /** Where its records are: `folder`, or a Kafka URL without secrets. */
   readonly log: string;
 }
 
-/** The moment that the data is as of; null in its place = now. */
+/** The moment that the data shows; null in its place = now. */
 export interface At {
   readonly step: number;
   readonly version: number;
@@ -52,13 +51,13 @@ export interface At {
   readonly ref: string;
 }
 
-/** The frame of the data of every page of a run. */
+/** The frame of every page's data. */
 export interface OfRun {
   readonly wire: number;
   readonly nowMs: number;
   readonly run: RunHead;
   readonly at: At | null;
-  /** What shows the same in a terminal, as it is typed where the server was started. */
+  /** The command that shows the same in a terminal, as it is typed where the server was started. */
   readonly command: string;
 }
 
@@ -81,7 +80,7 @@ export interface Packed {
   };
 }
 
-/** A number that JSON has no word for. */
+/** A number that JSON cannot express. */
 export interface Odd {
   readonly $number: 'NaN' | 'Infinity' | '-Infinity';
 }

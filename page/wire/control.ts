@@ -1,6 +1,6 @@
 /** What the page may do to a run: `/control.json` and its POSTs. */
 
-/** Whether this server takes POSTs, and the recomputation that it started last. */
+/** Whether this server takes POSTs, and the last recomputation it started. */
 export interface ControlData {
   readonly wire: number;
   readonly nowMs: number;
@@ -14,11 +14,11 @@ export interface ControlJob {
   readonly kind: 'verify' | 'replay';
   /** As it can be typed. */
   readonly command: string;
-  /** The run that a replay makes; null of a verification. */
+  /** The run that a replay makes; null for a verification. */
   readonly into: string | null;
-  /** `failed` of a verification: records differ, or it could not be done; the output says which. */
+  /** `failed` for a verification: records differ, or it could not be done; the output says which. */
   readonly state: 'running' | 'done' | 'failed';
-  /** The newest of what it said, and how many characters were before that. */
+  /** The end of its output, and how many characters came before. */
   readonly output: string;
   readonly cut: number;
 }
@@ -27,5 +27,5 @@ export interface ControlSaid {
   readonly said: string;
 }
 
-/** What `from` of a replay takes: the first topic that is recomputed. */
+/** What a replay's `from` may be: the first topic that is recomputed. */
 export const replayFrom = ['rollouts', 'scored', 'selected', 'batches', 'weights'] as const;

@@ -4,13 +4,15 @@ import type { OfRun } from './common.ts';
 export interface MetricsData extends OfRun {
   readonly cursor: string;
   readonly behind: number;
-  /** Every name that the run has, by name. */
+  /** All names that the run has, in alphabetical order. */
   readonly names: readonly MetricName[];
   readonly x: 'step' | 'time' | 'tokens';
-  /** Those of `m=` (or, without it, the overview's), of this run and then of each of `with=`. */
+  /**
+   * The series named by `m=` (or, without it, the overview's), of this run and then of each run of `with=`.
+   */
   readonly series: readonly Series[];
   readonly absent: readonly AbsentMetric[];
-  /** Runs of `with=` that there are not. */
+  /** Runs of `with=` that do not exist. */
   readonly missing: readonly string[];
 }
 
@@ -31,8 +33,8 @@ export interface Series {
   readonly name: string;
   readonly width: number;
   /**
-   * Ascending, in the unit of `x` (steps, milliseconds since 1970, or tokens trained so far): of the last
-   * value in the bucket.
+   * Ascending, in the unit of `x` (steps, milliseconds since 1970, or tokens trained so far): the place of
+   * the bucket's last value.
    */
   readonly x: readonly number[];
   /** First step of the bucket's values. */
@@ -42,7 +44,7 @@ export interface Series {
   readonly max: readonly number[];
   readonly count: readonly number[];
   /**
-   * Finite values in all buckets given, and of the whole series: "showing 1,600 buckets of 48,210 values".
+   * Finite values in all buckets given, and in the whole series: "showing 1,600 buckets of 48,210 values".
    */
   readonly shown: number;
   readonly total: number;
@@ -51,7 +53,7 @@ export interface Series {
   readonly oddSteps: readonly number[];
 }
 
-/** A metric that a page would show and the run does not have, and why. */
+/** A metric that a page would show but the run does not have, and why. */
 export interface AbsentMetric {
   readonly name: string;
   /** "first batch needs 8 groups, has 3", "written by the trainer; this job has none". */

@@ -1,15 +1,15 @@
-/** What every stage, topic and process of a run does now. */
+/** What every stage, topic and process of a run is doing now. */
 
 /**
- * What every stage does now; also the event `mill`. Of a run that has ended or as of `at`: its last word,
- * rates over its whole life.
+ * The activity of every stage; also the event `mill`. For a run that has ended, or at a past moment: its last
+ * report, with rates over its whole life.
  */
 export interface Mill {
   readonly run: string;
   readonly atMs: number;
-  /** Whether rates are of now (two reports were seen), or of the run's whole life. */
+  /** Whether rates are current (two reports were seen) or over the run's whole life. */
   readonly rates: 'now' | 'life' | 'none';
-  /** The bottleneck in one sentence, or what is wrong. */
+  /** One sentence: the bottleneck, or what is wrong. */
   readonly health: Health;
   readonly step: number | null;
   readonly version: number | null;
@@ -28,7 +28,7 @@ export interface Mill {
     readonly atMs: number;
   } | null;
   /**
-   * Of the tool calls since this server follows the run, at most the last 5 minutes; null before the first.
+   * Tool calls since this server began to follow the run, at most the last 5 minutes; null before the first.
    */
   readonly tools: {
     readonly perSecond: number;
@@ -36,7 +36,7 @@ export interface Mill {
     readonly cached: number;
     readonly p95Ms: number | null;
   } | null;
-  /** Groups judged and kept in the same time. */
+  /** Groups judged and kept during the same time. */
   readonly selection: { readonly judged: number; readonly kept: number } | null;
 }
 
@@ -48,9 +48,9 @@ export interface Health {
 }
 
 /**
- * How the time of a stage divides; the four add to one. Mean of its processes. `starved`: nothing in work, it
- * waits for input. `blocked`: everything in progress is finished and waits for the log to take it. `paced`:
- * all that is in work waits for the policy version that it is due. `busy`: the rest.
+ * How the time of a stage divides; the four add to one. Mean over its processes. `starved`: it has no work
+ * and waits for input. `blocked`: all its work is finished and waits for the log to take it. `paced`: all its
+ * work waits for the policy version that it needs. `busy`: the rest.
  */
 export interface Shares {
   readonly busy: number;
@@ -64,13 +64,13 @@ export interface MillStage {
   readonly from: string;
   /** '' when it writes to no topic. */
   readonly to: string;
-  /** `Fine-tuning`, `RL`, …; empty if it serves all of them. */
+  /** `Fine-tuning`, `RL`, …; empty if it serves all phases. */
   readonly phase: string;
   /** Whether its phase is done, at least for now, while the run goes on. */
   readonly finished: boolean;
-  /** Null as of a step: what a stage had done by then is not kept, and the numbers below are 0. */
+  /** Null at a past step: what a stage had done by then is not kept, and the numbers below are 0. */
   readonly shares: Shares | null;
-  /** Part of `busy` with every place taken. */
+  /** Part of `busy` with every slot taken. */
   readonly full: number;
   readonly in: number;
   readonly out: number;
@@ -78,14 +78,14 @@ export interface MillStage {
   readonly outPerSecond: number;
   readonly inflight: number;
   readonly inflightMax: number;
-  /** Of those in flight, waiting in open groups. */
+  /** Those in progress that wait in open groups. */
   readonly waiting: number;
   /**
    * Records of `from` that it has not settled, and how long they take at its rate; null if it stands still.
    */
   readonly lag: number;
   readonly lagMs: number | null;
-  /** How long the oldest record is in work; `isOld` = unusually long. */
+  /** How long the oldest record has been in progress; `isOld` = unusually long. */
   readonly oldestMs: number;
   readonly isOld: boolean;
   /** Processes that run it. */
@@ -95,11 +95,11 @@ export interface MillStage {
 export interface MillSource {
   readonly name: string;
   readonly to: string;
-  /** Null as of a step: not kept. */
+  /** Null at a past step: not kept. */
   readonly items: number | null;
   readonly perSecond: number;
   readonly done: boolean;
-  /** Share of the time that the readers of its topic held it back. */
+  /** Share of the time that the topic's readers held it back. */
   readonly held: number;
 }
 
@@ -107,15 +107,15 @@ export interface MillTopic {
   readonly name: string;
   readonly about: string;
   readonly records: number;
-  /** Null as of a step: its size then is not kept. */
+  /** Null at a past step: its size then is not kept. */
   readonly bytes: number | null;
-  /** Since this server follows the run; null before two looks. */
+  /** Since this server began to follow the run; null before the second look. */
   readonly perSecond: number | null;
   /** When its newest record was appended; null if it has none or this was not checked. */
   readonly lastMs: number | null;
   /** Unsettled records by reading group. */
   readonly lag: Readonly<Record<string, number>>;
-  /** Records a second, one number every 5 s, at most 60 (5 minutes), oldest first. */
+  /** Records per second, one number every 5 s, at most 60 (5 minutes), oldest first. */
   readonly spark: readonly number[];
 }
 

@@ -4,20 +4,20 @@ import type { AbsentMetric, Series } from './metrics.ts';
 import type { Mill } from './mill.ts';
 
 export interface OverviewData extends OfRun {
-  /** Of the stream: begin it with `&since=RUN@CURSOR` (`;` between several runs) to miss nothing. */
+  /** Start the stream with `&since=RUN@CURSOR` (`;` between several runs) to miss nothing. */
   readonly cursor: string;
   /**
-   * Records of `metrics` and `weights` that the server has still to read (a very long run was opened just
-   * now): curves and steps lack them.
+   * Records of `metrics` and `weights` that the server has yet to read (a very long run has just been
+   * opened): curves and steps lack them.
    */
   readonly behind: number;
   readonly mill: Mill;
-  /** The six curves that matter most for this job, ≤ 400 buckets each. Absent metrics are in `absent`. */
+  /** The six curves that matter most for this job, ≤ 400 buckets each. Missing metrics are in `absent`. */
   readonly curves: readonly Series[];
   readonly absent: readonly AbsentMetric[];
-  /** A few facts to show in order: settings that are not the default, first. */
+  /** A few facts in display order: first the settings that are not the default. */
   readonly settings: readonly SettingRow[];
-  /** What changes a run is a command: what each does, and how it is typed. */
+  /** A run is changed by commands: what each does, and how it is typed. */
   readonly steering: readonly { readonly about: string; readonly command: string }[];
 }
 

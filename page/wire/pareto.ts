@@ -10,13 +10,13 @@ export type ParetoAxis =
   | 'spreadCorrect';
 
 export interface ParetoData extends OfRun {
-  /** The round that is shown, and those that there are. */
+  /** The round that is shown, and all that exist. */
   readonly round: number | null;
   readonly rounds: readonly { readonly round: number; readonly name: string }[];
   readonly x: ParetoAxis;
   readonly y: ParetoAxis;
   readonly axes: readonly { readonly name: ParetoAxis; readonly about: string }[];
-  /** Columns would be smaller; 8,000 rows of this are 1 MB. */
+  /** Columns would be smaller; 8,000 rows like these are 1 MB. */
   readonly points: readonly ParetoPoint[];
   readonly shown: number;
   readonly total: number;
@@ -28,12 +28,12 @@ export interface ParetoData extends OfRun {
 
 export interface ParetoPoint {
   readonly question: string;
-  /** Of the verdict in `selected` and of the group in `scored`. */
+  /** The places of the verdict in `selected` and of the group in `scored`. */
   readonly ref: string;
   readonly scored: string;
   readonly x: number;
   readonly y: number;
-  /** From 0 = the best. */
+  /** 0 = the best. */
   readonly front: number;
   readonly kept: boolean;
   readonly verdict: string;

@@ -1,4 +1,4 @@
-/** A question with every group of its rollouts: `/r/RUN/q/QUESTION`. */
+/** A question with all its groups of rollouts: `/r/RUN/q/QUESTION`. */
 import type { Cut, OfRun } from './common.ts';
 
 export interface QuestionFacts {
@@ -14,9 +14,7 @@ export interface QuestionData extends OfRun {
   /** Each time that it was rolled out, oldest first; at most 64. */
   readonly groups: readonly Group[];
   readonly total: number;
-  /**
-   * Records read to find them, of those that had to be: fewer if there were too many to search them all.
-   */
+  /** Records read to find them, out of those to search: fewer if there were too many to search them all. */
   readonly scanned: number;
   readonly of: number;
 }
@@ -25,18 +23,18 @@ export interface Group {
   /** Its phase and round in words: `practice, round 2`. */
   readonly when: string;
   readonly phase: string;
-  /** As records count it: rounds of fine-tuning too. */
+  /** As records count it: rounds of fine-tuning included. */
   readonly round: number;
-  /** Oldest policy version in it. */
+  /** The oldest policy version in it. */
   readonly version: number | null;
-  /** In `scored`; null while it is not scored. */
+  /** Its place in `scored`; null while it is not scored. */
   readonly scored: string | null;
-  /** By index; with parents they are the branch tree (`parent.index`, `parent.offset` in tokens). */
+  /** By index; with parents they form the branch tree (`parent.index`, `parent.offset` in tokens). */
   readonly rollouts: readonly RolloutRow[];
   /** How many the group has in all. */
   readonly size: number;
   readonly verdict: Verdict | null;
-  /** The step that was trained on it. */
+  /** The step that trained on it. */
   readonly batch: { readonly step: number; readonly place: number; readonly ref: string } | null;
 }
 
@@ -55,9 +53,9 @@ export interface RolloutRow {
   readonly id: string;
   readonly index: number;
   readonly question: string;
-  /** Rollout that it was branched off, and response tokens that were copied. */
+  /** The rollout it branched from, and the response tokens it copied. */
   readonly parent: { readonly index: number; readonly offset: number } | null;
-  /** Response tokens, tool results included. */
+  /** Response tokens, including tool results. */
   readonly tokens: number;
   readonly turns: number;
   readonly toolCalls: number;

@@ -1,4 +1,4 @@
-/** The steps of a run, to look at any of them again: `/r/RUN/replay`. */
+/** The steps of a run, each of which can be looked at again: `/r/RUN/replay`. */
 import type { OfRun } from './common.ts';
 
 export interface ReplayData extends OfRun {

@@ -4,14 +4,14 @@ import type { Cut, Interval, OfRun } from './common.ts';
 export interface ResultsData extends OfRun {
   /** Null before the first evaluation is complete. */
   readonly headline: Headline | null;
-  /** A sentence each: what a user should look at. */
+  /** One sentence each: what a user should look at. */
   readonly warnings: readonly string[];
   readonly tables: readonly {
     readonly title: string;
     readonly table: TextTable;
     readonly notes: readonly string[];
   }[];
-  /** Metrics behind labels of rows and columns. */
+  /** The metrics behind the labels of rows and columns. */
   readonly about: Readonly<Record<string, string>>;
   readonly curves: readonly ResultCurve[];
   /** The last step of each round; 0 for the time before training. */
@@ -32,7 +32,7 @@ export interface Headline {
   readonly before: { readonly accuracy: number; readonly interval: Interval | null } | null;
   /** `+29.3 points (+22 to +37)`; empty if it is not known. */
   readonly change: string;
-  /** Whether that is for the better, for the worse, or may be chance. */
+  /** Whether that is better, worse, or may be chance. */
   readonly direction: 'good' | 'bad' | 'unsure';
   /** What was asked, and how. */
   readonly asked: string;
@@ -45,13 +45,13 @@ export interface ResultCurve {
     readonly name: string;
     readonly xs: readonly number[];
     readonly ys: readonly number[];
-    /** 95 %, of held-out questions. */
+    /** 95 %, on held-out questions. */
     readonly low?: readonly number[];
     readonly high?: readonly number[];
   }[];
 }
 
-/** A question with an answer of it before training and one after. */
+/** A question with one answer from before training and one from after. */
 export interface Example {
   readonly why: string;
   readonly question: string;

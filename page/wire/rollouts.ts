@@ -10,7 +10,7 @@ export interface RolloutsData extends OfRun {
 }
 
 export interface ListedRollout extends RolloutRow {
-  /** Of the question and of the final answer: their beginnings. */
+  /** The beginnings of the question and of the final answer. */
   readonly text: string;
   readonly answer: string;
   /** `practice, round 2`, `measured before training`. */

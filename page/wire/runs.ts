@@ -4,7 +4,7 @@ import type { RunHead } from './common.ts';
 export interface RunsData {
   readonly wire: number;
   readonly nowMs: number;
-  /** Version of millrace. */
+  /** The version of millrace. */
   readonly millrace: string;
   /** The folder that is watched. */
   readonly folder: string;
@@ -13,22 +13,20 @@ export interface RunsData {
   readonly total: number;
   /** Folders whose `run.json` cannot be read, and why; at most 20. */
   readonly unreadable: readonly { readonly name: string; readonly why: string }[];
-  /** Two commands that make a run; for an empty folder. */
+  /** Two commands that start a run; for an empty folder. */
   readonly commands: readonly string[];
   /** What serves this page. */
   readonly command: string;
 }
 
 export interface RunRow extends RunHead {
-  /** Whether its log has yet to be read: the numbers follow on the stream. */
+  /** Whether its log has yet to be read: the numbers then follow on the stream. */
   readonly pending: boolean;
-  /**
-   * Of held-out questions, as measured last; null before that, and until it was read.
-   */
+  /** On held-out questions, as measured last; null before that, and until the log was read. */
   readonly accuracy: number | null;
   /**
-   * Newest `reward/mean` (or, where nothing is rewarded, `loss`), its name, and at most 40 points of it.
-   * Null/empty until it was read.
+   * The newest `reward/mean` (or `loss`, where nothing is rewarded), its name, and at most 40 of its points.
+   * Null/empty until the log was read.
    */
   readonly metric: string | null;
   readonly last: number | null;

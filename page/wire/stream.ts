@@ -5,23 +5,23 @@ import type { RunRow } from './runs.ts';
 
 /**
  * `/stream`: server-sent events; `event:` is a key of this, `data:` its JSON. `id:` (the event's
- * `lastEventId`, written like `since=`) is the reader's place; a browser sends it again by itself after
- * a break, and the stream goes on from there. A comment line comes every 15 s. A reader that is slow gets the
- * newest state and not all of it; one that takes nothing for 30 s is dropped.
+ * `lastEventId`, written like `since=`) is the reader's place; a browser sends it again by itself after a
+ * break, and the stream goes on from there. A comment line comes every 15 s. A slow reader gets the newest
+ * state and not every change; one that takes nothing for 30 s is dropped.
  */
 export interface StreamEvents {
   /** First, and after every break. */
   readonly hello: Hello;
-  /** 1/s, only when something changed. */
+  /** Once a second, only when something changed. */
   readonly mill: Mill;
-  /** 2/s at most: new values of the metrics that were asked for. */
+  /** At most twice a second: new values of the requested metrics. */
   readonly points: Points;
-  /** 1/s, only topics that grew. */
+  /** Once a second, only topics that grew. */
   readonly head: Heads;
   readonly state: StateChange;
   /** With `runs=1`, every 5 s when something changed: the rows that changed. */
   readonly runs: { readonly runs: readonly RunRow[]; readonly gone: readonly string[] };
-  /** What was missed is too long to send: read the data again. */
+  /** Too much was missed to send: read the data again. */
   readonly reset: { readonly run: string; readonly why: string };
 }
 
@@ -41,7 +41,7 @@ export interface Points {
   readonly series: Readonly<
     Record<string, readonly (readonly [number, number, number, number | null])[]>
   >;
-  /** Ticks that were merged into this one since the reader was slow. */
+  /** Ticks that were merged into this one because the reader was slow. */
   readonly merged: number;
 }
 

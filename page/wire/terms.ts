@@ -1,4 +1,4 @@
-/** What names mean, as docs/metrics.md says it: `/terms.json`. */
+/** What names mean, from docs/metrics.md: `/terms.json`. */
 export interface Terms {
   /**
    * By kind and name: `metric reward/mean`, `part raw`, `verdict crowded`, `stage score`, `time paced`,
@@ -9,7 +9,7 @@ export interface Terms {
 
 export interface Term {
   readonly what: string;
-  /** Of metrics; empty for others. */
+  /** For metrics; empty for others. */
   readonly unit: string;
   readonly healthy: string;
 }

@@ -8,7 +8,7 @@ export interface TopicsData extends OfRun {
 
 export interface TopicData extends OfRun {
   readonly topic: MillTopic;
-  /** What its key is, in a word: `question id`, `step`, … */
+  /** What its key is, in a word or two: `question id`, `step`, … */
   readonly keyIs: string;
   /** Fields that `where=` knows, for completion. */
   readonly fields: readonly string[];
@@ -17,12 +17,12 @@ export interface TopicData extends OfRun {
   readonly where: string;
   readonly rows: readonly TopicRow[];
   readonly unreadable: readonly UnreadableRow[];
-  /** Records read for this answer, of those in the topic. */
+  /** Records read for this answer, out of those in the topic. */
   readonly scanned: number;
   readonly of: number;
   /**
-   * Query of the next answer in the same direction (`offset=…&dir=…`), to be merged into this one; null at
-   * the end.
+   * The query of the next answer in the same direction (`offset=…&dir=…`), to be merged into this one; null
+   * at the end.
    */
   readonly next: string | null;
 }
@@ -37,7 +37,7 @@ export interface TopicRow {
   /** A line about it. */
   readonly line: string;
   readonly value: Shown;
-  /** Whether some of it is cut. */
+  /** Whether part of it is cut. */
   readonly cut: boolean;
   /** Pages about it: paths without origin. */
   readonly links: readonly { readonly label: string; readonly href: string }[];
@@ -46,7 +46,7 @@ export interface TopicRow {
 export interface UnreadableRow {
   readonly ref: string;
   readonly reason: string;
-  /** Number of the writer's schema and its first 64 bytes; null if they are damaged. */
+  /** The number of the writer's schema and its first 64 bytes; null if they are damaged. */
   readonly schema: number | null;
   readonly hex: string | null;
 }

@@ -9,33 +9,33 @@ export interface TrajectoryData extends OfRun {
   /** Refs of the neighbours in the group, for `n` and `p`; null at the ends. */
   readonly before: string | null;
   readonly after: string | null;
-  /** First rollouts of the neighbouring groups in `scored`, for `N` and `P`. */
+  /** The first rollouts of the neighbouring groups in `scored`, for `N` and `P`. */
   readonly groupBefore: string | null;
   readonly groupAfter: string | null;
   readonly prompt: { readonly tokens: number; readonly text: string | Cut | null };
   readonly turns: readonly Turn[];
   readonly facts: TrajectoryFacts;
   /**
-   * Null if the run's tokenizer is not here: then there is one turn with the whole text, and no per-token
+   * Null if the run's tokenizer is not here: then one turn has the whole text, and there are no per-token
    * values.
    */
   readonly tokens: { readonly href: string; readonly count: number } | null;
-  /** Says so where `tokens` is null. */
+  /** Why `tokens` is null, if it is. */
   readonly tokensWhy: string;
-  /** Of the raw record in the topic. */
+  /** The size of the raw record in the topic. */
   readonly record: string;
   /** Left out = no agent made it. */
   readonly session?: SessionView;
 }
 
-/** The session of an agent. */
+/** An agent's session. */
 export interface SessionView {
-  /** Of its calls the first, in the order in which they were made. */
+  /** The first of its calls, in the order in which they were made. */
   readonly calls: readonly SessionCallView[];
   readonly of: number;
-  /** Calls of MCP tools that the agent made through the gateway, the first 200. */
+  /** The first 200 calls of MCP tools that the agent made through the gateway. */
   readonly tools: readonly SessionToolView[];
-  /** From its beginning to its end, and of that in model calls. */
+  /** From its beginning to its end, and the part spent in model calls. */
   readonly ms: number;
   readonly modelMs: number;
 }
@@ -44,19 +44,19 @@ export interface SessionCallView {
   readonly call: number;
   /** The call whose context it goes on from; -1 = none. */
   readonly parent: number;
-  /** Side by side: a fork is in a lane of its own. */
+  /** Lanes are side by side: a fork has its own. */
   readonly lane: number;
   readonly join: 'first' | 'continued' | 'merged' | 'separate';
-  /** What the agent changed in its past; empty = nothing. */
+  /** What the agent changed in earlier messages; empty = nothing. */
   readonly difference: string;
   readonly tokens: number;
   readonly ms: number;
-  /** The turn that it is; null = unknown. */
+  /** Its turn; null = unknown. */
   readonly turn: number | null;
 }
 
 export interface SessionToolView {
-  /** Of its record in `mcp-calls`. */
+  /** The place of its record in `mcp-calls`. */
   readonly ref: string;
   /** The model call that it came after; -1 = before all of them. */
   readonly after: number;
@@ -67,7 +67,7 @@ export interface SessionToolView {
   readonly input: string | Cut;
   readonly output: string | Cut;
   readonly ok: boolean;
-  /** It was answered from the record of the session that this one is a fork of. */
+  /** Whether it was answered from the record of the session that this one forked from. */
   readonly fromRecord: boolean;
   /** How long it took when it ran. */
   readonly ms: number;
@@ -83,11 +83,11 @@ export interface Turn {
   readonly version: number;
   /** Step entropy of the turn if the job measures it, in nats; null elsewhere. */
   readonly entropy: number | null;
-  /** Mean log-prob a token; null of tool turns. */
+  /** Mean log-prob per token; null for tool turns. */
   readonly logProb: number | null;
   /** Tag of the tool that was called, or that wrote it. */
   readonly tool: string | null;
-  /** Of a tool turn: the calls that it answers. */
+  /** In a tool turn: the calls that it answers. */
   readonly calls: readonly Call[];
 }
 
@@ -139,7 +139,7 @@ export interface TokensHeader {
   readonly tokens: number;
   readonly textBytes: number;
   /**
-   * Entropy is known per turn, if the job measures it, and given at each of its tokens; null = unknown.
+   * Entropy is known per turn, if the job measures it, and repeated at each of its tokens; null = unknown.
    */
   readonly entropy: { readonly from: number; readonly to: number } | null;
   readonly logProb: { readonly from: number; readonly to: number } | null;

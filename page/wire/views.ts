@@ -13,9 +13,9 @@ interface RunView {
   /** Whether a name follows: of a topic, question, rollout or version; left out = never. */
   readonly id?: 'perhaps' | 'always';
   readonly tab?: string;
-  /** Leads to it, after `g`. */
+  /** The key that leads to it, after `g`. */
   readonly key?: string;
-  /** What the list of keys says; left out = its name. */
+  /** Its text in the list of keys; left out = its name. */
   readonly about?: string;
 }
 
@@ -78,7 +78,7 @@ export function pathOf(route: KnownRoute): string {
   return `/r/${parts.map(encode).join('/')}`;
 }
 
-/** Where the data of a view are. */
+/** The address of a view's data. */
 export function dataPath(path: string): string {
   return `${path === '/' ? '/runs' : path}.json`;
 }

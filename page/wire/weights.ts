@@ -9,15 +9,13 @@ export interface WeightsData extends OfRun {
   readonly parent: number;
   readonly step: number;
   readonly roundsDone: number;
-  /** The last round that was finished with it; empty before any. */
+  /** The last round that it finished; empty before any. */
   readonly finished: string;
   readonly uri: string;
   readonly digest: string | null;
   readonly parentDigest: string | null;
   readonly bytes: number;
-  /**
-   * The state of its file: `gone` is not an error if older versions are not kept; `changed` is damage.
-   */
+  /** The state of its file: `gone` is no error if older versions are not kept; `changed` is damage. */
   readonly file: {
     readonly kind: 'intact' | 'gone' | 'changed' | 'unchecked';
     /** A few words; empty if there is nothing to say. */
@@ -25,12 +23,12 @@ export interface WeightsData extends OfRun {
   };
   readonly state: string;
   readonly stateDigest: string | null;
-  /** The step that made it: its batch; null for the first. */
+  /** The step that made it, with its batch; null for the first version. */
   readonly batch: {
     readonly ref: string;
     readonly step: number;
     readonly round: number;
-    /** What its round is called. */
+    /** The name of its round. */
     readonly roundName: string;
     readonly kind: string;
     readonly groups: readonly { readonly question: string; readonly scored: string }[];
@@ -38,7 +36,7 @@ export interface WeightsData extends OfRun {
   } | null;
   /** Numbers of its step. */
   readonly metrics: readonly { readonly name: string; readonly value: number }[];
-  /** Rollouts whose first token it sampled: the first 64, and how many were counted among those scanned. */
+  /** Rollouts whose first token it sampled: the first 64, and how many there were among those scanned. */
   readonly rollouts: {
     readonly first: readonly RolloutRow[];
     readonly count: number;

@@ -30,7 +30,7 @@ function kindOf(item: Fields): Kind {
   return item.type as Kind;
 }
 
-/** What is not there yet when an item begins. */
+/** What an item lacks when it begins. */
 const EMPTY: Readonly<Record<Kind, Fields>> = {
   reasoning: { summary: [] },
   message: { status: 'in_progress', content: [] },

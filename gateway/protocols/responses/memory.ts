@@ -1,6 +1,6 @@
 /**
- * What a session remembers of its Responses: items of answers by id, and conversations by the id of the
- * response that they led to.
+ * What a session remembers about its Responses: items of answers by id, and conversations by the id of the
+ * response they led to.
  *
  * Bounded: an agent that sends everything each time shares what it sent before; above `CHARACTERS_MAX` all
  * conversations but the latest are forgotten.
@@ -26,7 +26,7 @@ export class ResponsesMemory implements Known {
     return this.#turns.get(callId);
   }
 
-  /** The items up to a response, its own included. */
+  /** The items up to and including a response's own. */
   conversation(responseId: string): readonly Item[] | undefined {
     return this.#conversations.get(responseId);
   }
@@ -52,7 +52,7 @@ export class ResponsesMemory implements Known {
   }
 }
 
-/** Made at the first use. */
+/** Made on first use. */
 export function memoryOf(memory: ModelSession['memory']): ResponsesMemory {
   const found = memory.get(KEY);
   if (found instanceof ResponsesMemory) return found;
@@ -68,7 +68,7 @@ function isSame(one: Item, other: Item | undefined): boolean {
   return textsOf(one).every((text, i) => text === texts[i]);
 }
 
-/** All that an item says, as texts. */
+/** All the texts in an item. */
 function textsOf(item: Item): readonly string[] {
   if (item.kind === 'call') {
     const { id, name, arguments: text } = item.call;

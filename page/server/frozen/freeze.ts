@@ -36,7 +36,7 @@ import { weightsData } from '../views/weights.ts';
 
 export interface FreezeOptions {
   readonly trajectoriesMax: number;
-  /** Of the data, as JSON. */
+  /** As JSON. */
   readonly bytesMax: number;
   readonly millrace: string;
 }
@@ -44,12 +44,12 @@ export interface FreezeOptions {
 const BUCKETS = 800;
 const ROWS = 50;
 const WEIGHTS = 32;
-/** Groups that are looked at for trajectories, at each end of the run. */
+/** Groups searched for trajectories, at each end of the run. */
 const GROUPS = 100;
-/** Records that are read to find them. */
+/** Records read to find them. */
 const SCANNED_MAX = 1_000_000;
 
-/** Null if not even the overview goes in. */
+/** Null if not even the overview fits. */
 export async function freeze(view: RunView, options: FreezeOptions): Promise<Frozen | null> {
   const { name, clock, typed } = view.viewed;
   const answers = new Answers(view, options.bytesMax);
@@ -106,13 +106,13 @@ export async function freeze(view: RunView, options: FreezeOptions): Promise<Fro
 }
 
 function needsOnlyRun(page: RunPage): boolean {
-  // The file has the report in its place.
+  // The file has the report instead.
   return runViews[page].id === undefined && page !== 'results';
 }
 
 type Query = Readonly<Record<string, string>>;
 
-/** What the server answers for the views of a run, gathered until it is too much. */
+/** The server's answers for the views of a run, collected until they exceed the limit. */
 class Answers {
   readonly json: Record<string, unknown> = {};
   readonly bins: Record<string, string> = {};
@@ -141,14 +141,14 @@ class Answers {
     return data;
   }
 
-  /** Whether it went in. */
+  /** Whether it fitted. */
   put(key: string, data: unknown): boolean {
     const goesIn = this.#takes(key, Buffer.byteLength(JSON.stringify(data)));
     if (goesIn) this.json[key] = data;
     return goesIn;
   }
 
-  /** A rollout, and its tokens if there is room for them. Whether it went in. */
+  /** A rollout, and its tokens if there is room for them. Tells whether it fitted. */
   async addTrajectory(ref: string): Promise<boolean> {
     const { data, tokens } = await withTokens(this.#asked(ref, {}));
     if (!this.put(this.at('trajectory', ref), data)) return false;
@@ -182,7 +182,7 @@ class Answers {
   }
 }
 
-/** A question is followed by its trajectories: the records of all of its groups are read once. */
+/** A question is followed by its trajectories, so the records of all its groups are read only once. */
 function keepingLast(): typeof groupsOf {
   let last: { readonly id: string; readonly found: FoundGroups } | null = null;
   return async (log, moment, of) => {
@@ -194,7 +194,7 @@ function keepingLast(): typeof groupsOf {
   };
 }
 
-/** How many went in: groups of the end and of the beginning in turn. */
+/** How many fitted, taking groups from the end and the beginning in turn. */
 async function addTrajectories(
   view: RunView,
   answers: Answers,
@@ -204,7 +204,7 @@ async function addTrajectories(
   let scanned = 0;
   for (const { refs, question } of await groupsAtEnds(view)) {
     const data = await answers.ask<QuestionData>('question', question);
-    // A log without an index of keys is read through for each of them.
+    // A log without an index of keys is read from end to end for each of them.
     scanned += data.scanned * (1 + refs.length);
     if (scanned > SCANNED_MAX) return count;
     for (const ref of refs) {

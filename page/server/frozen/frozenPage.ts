@@ -9,7 +9,7 @@ import { html, type Page, style as reportStyle } from '../../../summary/html/ind
 import { FROZEN_ID, type Frozen, RESULTS_ID } from '../../wire/index.ts';
 import type { Assets } from '../http/assets.ts';
 
-/** Of the whole file. */
+/** Bytes of the whole file. */
 export const FILE_MAX = 20_000_000;
 
 /** Null if the page was not built. */
@@ -18,7 +18,7 @@ export function frozenPage(assets: Assets, frozen: Frozen, report: Page): string
   const style = index === null ? null : inlined(assets, index, /href="([^"]+\.css)"/);
   const script = index === null ? null : inlined(assets, index, /src="([^"]+\.js)"/);
   if (style === null || script === null) return null;
-  // Within a script element only its own end tag would end it.
+  // Inside a script element only its own end tag ends it.
   const code = script.replaceAll('</script', '<\\/script');
   const policy = [
     "default-src 'none'",

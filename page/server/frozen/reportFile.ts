@@ -1,6 +1,6 @@
 /**
- * The file of a report: the run's live page as it is now with the static report in it. If there can be no
- * such page, the static report alone, and why: no report is lost because its page cannot be made.
+ * The file of a report: the run's live page as it is now, with the static report in it. If the page cannot be
+ * made, the file is the static report alone and says why: no report is lost for lack of a page.
  */
 import { MillraceError } from '../../../base/index.ts';
 import { size } from '../../../summary/format/index.ts';
@@ -12,23 +12,23 @@ import { freeze } from './freeze.ts';
 import { FILE_MAX, frozenPage } from './frozenPage.ts';
 
 const TRAJECTORIES_MAX = 200;
-/** For the page itself. */
+/** Bytes for the page itself. */
 const REST = 1_000_000;
 
 export interface ReportFile {
   readonly page: string;
-  /** What is not in it, in a sentence; empty for nothing. */
+  /** What the file leaves out, in a sentence; empty = nothing. */
   readonly note: string;
 }
 
 export interface ReportFileOptions {
-  /** Version of millrace. */
+  /** The version of millrace. */
   readonly version: string;
   readonly assets?: Assets;
   readonly bytesMax?: number;
 }
 
-/** Opens the run for as long as `use` takes. */
+/** Keeps the run open while `use` works. */
 type WithView = <T>(use: (view: RunView) => Promise<T>) => Promise<T>;
 
 export async function reportFile(

@@ -1,5 +1,5 @@
 /**
- * What the page's server sends: every answer with headers that let a browser only show it.
+ * What the page's server sends: every answer has headers that let a browser display it and nothing more.
  */
 import type { ServerResponse } from 'node:http';
 import { hasCode, MillraceError } from '../../../base/index.ts';
@@ -20,7 +20,7 @@ export const CONTENT_SECURITY_POLICY = [
   'trusted-types millrace',
 ].join('; ');
 
-/** Of every answer. */
+/** On every answer. */
 export const safety: Readonly<Record<string, string>> = {
   'content-security-policy': CONTENT_SECURITY_POLICY,
   'x-content-type-options': 'nosniff',
@@ -62,7 +62,7 @@ export function send(to: ServerResponse, { status, type, body, headers = {} }: A
   to.end(bytes);
 }
 
-/** HTTP status by code; whatever else goes wrong is the server's fault. */
+/** The HTTP status for each code; anything else is the server's fault. */
 const statuses: Readonly<Record<string, number>> = {
   NO_RUN: 404,
   NOT_FOUND: 404,

@@ -1,6 +1,6 @@
 /**
- * The built page: files that its build made, known by name before any request. A requested path is never
- * joined into a file name.
+ * The built page: files that the build made, known by name before any request. A requested path never becomes
+ * part of a file name.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -19,7 +19,7 @@ const types: Readonly<Record<string, string>> = {
   '.json': 'application/json; charset=utf-8',
 };
 
-/** Where the build puts it: `dist/page/browser`, seen from the source and from what is made of it. */
+/** Where the build puts it, `dist/page/browser`, as seen from the source and from the compiled file. */
 export function pageFolder(): string {
   const here = fileURLToPath(new URL('.', import.meta.url));
   const isBuilt = /[\\/]dist[\\/]page[\\/]server[\\/]http[\\/]?$/.test(here);
@@ -29,11 +29,11 @@ export function pageFolder(): string {
 export interface Assets {
   /** `index.html`; null if the page was not built. */
   readonly index: Answer | null;
-  /** By path (`/assets/x-1a2b.js`); null if there is none. */
+  /** By path (`/assets/x-1a2b.js`); null if there is no such file. */
   file(path: string): Answer | null;
 }
 
-/** Reads them once: some hundred kilobytes. */
+/** Reads them once: a few hundred kilobytes. */
 export function loadAssets(folder = pageFolder()): Assets {
   const files = new Map<string, Answer>();
   for (const path of filesIn(folder)) {
@@ -45,7 +45,7 @@ export function loadAssets(folder = pageFolder()): Assets {
   return { index: files.get('/index.html') ?? null, file: (path) => files.get(path) ?? null };
 }
 
-/** A name with a hash never means anything else. */
+/** A name with a hash never changes its content. */
 function cacheOf(path: string): Readonly<Record<string, string>> {
   return /-[\w-]{8,}\.\w+$/.test(path)
     ? { 'cache-control': 'private, max-age=31536000, immutable' }

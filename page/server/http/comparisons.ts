@@ -1,7 +1,7 @@
 /**
- * Pairs of runs compared, kept until one of them has grown. Their figures come first; where they diverge is
- * looked for after that, in the background, one pair at a time: together both would take as long as the
- * longer.
+ * Compared pairs of runs, kept until one of the two has grown. The figures come first; the first difference
+ * is looked for afterwards, in the background, one pair at a time, since several at once would all take as
+ * long as the longest.
  */
 import { messageOf } from '../../../base/index.ts';
 import type { Reading } from '../../../streams/replay/index.ts';
@@ -16,11 +16,11 @@ const WAITING_MAX = 4;
 const SOON_MS = 1_500;
 
 interface Entry {
-  /** Sizes of both, when it was looked for. */
+  /** The sizes of both runs at the time of the search. */
   readonly sign: string;
   readonly figures: Promise<Figures>;
   readonly divergence: Promise<Divergence>;
-  /** How far it is. */
+  /** How far the search has got. */
   pending: Divergence;
   done: boolean;
 }
@@ -44,12 +44,12 @@ export class Comparisons {
     this.#means = { soonMs: SOON_MS, figuresOf, ...means };
   }
 
-  /** The figures, and of the divergence what is known a moment later. */
+  /** The figures, and whatever is known about the first difference a moment later. */
   async of(a: string, b: string): Promise<Compared> {
     const pair = `${a}..${b}`;
     const sign = `${await this.#size(a)} ${await this.#size(b)}`;
     let entry = this.#entries.get(pair);
-    // One that is under way is waited for, whatever came meanwhile.
+    // A comparison under way is waited for, even if records have arrived since.
     if (entry === undefined || (entry.done && entry.sign !== sign)) {
       if (this.#waiting >= WAITING_MAX) {
         return { figures: await this.#figures(a, b), divergence: WAITING };
@@ -75,7 +75,7 @@ export class Comparisons {
   #begin(pair: string, sign: string, [a, b]: readonly [string, string]): Entry {
     this.#waiting += 1;
     const figures = this.#figures(a, b);
-    // A pair that cannot be read is asked for again.
+    // A pair that cannot be read is tried again.
     figures.catch(() => this.#entries.delete(pair));
     const divergence = Promise.allSettled([this.#last, figures]).then(() =>
       this.#look(a, b, (records, of) => {

@@ -17,12 +17,12 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { sameText } from '../../../base/http/index.ts';
 
 export interface GuardOptions {
-  /** Null = everybody who reaches the server may read (`--no-token`). */
+  /** Null = anyone who reaches the server may read (`--no-token`). */
   readonly token: string | null;
-  /** Where the server is reached besides its loopback address: `https://host:port`. */
+  /** Where the server is reached, besides its loopback address: `https://host:port`. */
   readonly trustedOrigin: URL | null;
   readonly cookie: string;
-  /** The second token, which every POST needs; null = there is no POST. */
+  /** The second token, which every POST needs; null = POST is off. */
   readonly control: string | null;
 }
 
@@ -35,9 +35,9 @@ export interface Asking {
 
 export type Verdict =
   | { readonly kind: 'pass' }
-  /** Sets the cookie and leads to `location`. */
+  /** Sets the cookie and redirects to `location`. */
   | { readonly kind: 'welcome'; readonly location: string; readonly cookie: string }
-  /** A page of another site leads here: the page asks again by itself, with the cookie. */
+  /** A page of another site links here: the page asks again by itself, with the cookie. */
   | { readonly kind: 'again' }
   | {
       readonly kind: 'refused';
@@ -50,7 +50,7 @@ type RefusalCode = 'METHOD' | 'HOST' | 'ORIGIN' | 'TOKEN' | 'CONTROL' | 'HEADER'
 
 const URL_MAX = 4096;
 
-/** Those that there are. */
+/** The methods that exist. */
 export function methods({ control }: GuardOptions): string {
   return control === null ? 'GET, HEAD' : 'GET, HEAD, POST';
 }
@@ -84,7 +84,7 @@ export function judge(asking: Asking, options: GuardOptions): Verdict {
   return hasToken(headers, options) ? { kind: 'pass' } : refused(401, 'TOKEN', noToken);
 }
 
-/** Its `Host` and its `Origin`, if there is one, are ours. */
+/** Whether its `Host`, and its `Origin` if it has one, are ours. */
 function judgePost({ headers, query }: Asking, options: GuardOptions): Verdict {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') {
@@ -118,13 +118,13 @@ export function addressOf(url: string | undefined): URL | null {
   if (url === undefined || url.length > URL_MAX || !url.startsWith('/')) return null;
   if (!URL.canParse(`http://localhost${url}`)) return null;
   const parsed = new URL(`http://localhost${url}`);
-  // Two slashes would begin a host, also those that were a backslash, or that `/.` has left (`/.//host`).
+  // Two slashes would begin a host name, even if one was a backslash or is what `/.` leaves (`/.//host`).
   return url.startsWith('//') || parsed.pathname.startsWith('//') || parsed.host !== 'localhost'
     ? null
     : parsed;
 }
 
-/** Any port: a tunnel (`ssh -L`) has another than this server. */
+/** Any port: a tunnel (`ssh -L`) has a different one from this server's. */
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/i;
 
 function isOwnHost(host: string | undefined, { trustedOrigin }: GuardOptions): boolean {
@@ -139,7 +139,7 @@ function isOwnOrigin(origin: string, host: string, { trustedOrigin }: GuardOptio
   );
 }
 
-/** A browser that opens a page in a tab, not a frame and not a script. */
+/** Whether a browser is opening a page in a tab, as opposed to a frame or a script. */
 function isDocument(headers: IncomingHttpHeaders): boolean {
   return headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
 }

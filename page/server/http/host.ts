@@ -1,5 +1,5 @@
 /**
- * What the page's server needs of the program around it: the folder of runs, how each is opened, and the
+ * What the page's server needs from the program around it: the folder of runs, a way to open each, and the
  * commands that change one.
  */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
@@ -10,28 +10,25 @@ import type { Viewed } from '../run/runView.ts';
 import type { Opened } from './hotRuns.ts';
 
 export interface Host {
-  /** A text with its commands as they are typed here: `npx millrace tap …`. */
+  /** A text whose commands are written as they are typed here: `npx millrace tap …`. */
   readonly typed: (text: string) => string;
-  /** Of millrace. */
+  /** The version of millrace. */
   readonly version: string;
   readonly clock: Clock;
   /** Where the runs are, for people. */
   readonly folder: string;
-  /** Says a line in the server's terminal. */
+  /** Prints a line in the server's terminal. */
   say(line: string): void;
-  /** All runs, the newest first. */
+  /** All runs, newest first. */
   runs(): Promise<readonly KnownRun[]>;
   /** Folders whose `run.json` cannot be read, and why. */
   unreadable(): Promise<readonly { readonly name: string; readonly why: string }[]>;
-  /** Fails with code `NO_RUN`, or as the log does that cannot be opened. */
+  /** Fails with code `NO_RUN`, or with the log's own error if it cannot be opened. */
   open(name: string): Promise<Opened>;
   readonly commands: RunCommands;
 }
 
-/**
- * What the page may do to a run: each is the command of that name, and leaves the record that the command
- * leaves.
- */
+/** What the page may do to a run: each is the command of that name and leaves the same record. */
 export interface RunCommands {
   /** Resolves to what the command says. */
   admission(kind: 'pause' | 'resume', run: string): Promise<string>;
@@ -49,6 +46,8 @@ export interface RunCommands {
 
 export interface KnownRun extends Pick<Viewed, 'name' | 'place' | 'resume' | 'typed'> {
   readonly facts: RunFacts;
-  /** Opens its log to read, for as long as `use` takes; a broker is waited for as long as it says. */
+  /**
+   * Opens its log for reading while `use` works; waits for a broker as long as the broker's settings allow.
+   */
   withLog<T>(use: (log: Log) => Promise<T>, brokerOpenMs: number): Promise<T>;
 }

@@ -1,6 +1,6 @@
 /**
- * The runs that are open: a bounded number; the one unused for longest is closed first. A stream keeps its
- * runs open; when all are kept, no further one is opened.
+ * The open runs: a bounded number, of which the one unused for longest is closed first. A stream keeps its
+ * runs open; while all are in use, no other is opened.
  */
 import { MillraceError } from '../../../base/index.ts';
 import type { RunView } from '../run/runView.ts';
@@ -26,7 +26,7 @@ interface Entry {
 
 export class HotRuns {
   readonly #open: (name: string) => Promise<Opened>;
-  /** The most recently requested comes last. */
+  /** The most recently used is last. */
   readonly #entries = new Map<string, Entry>();
   readonly #closing = new Set<Promise<void>>();
   #closed = false;
@@ -35,7 +35,7 @@ export class HotRuns {
     this.#open = open;
   }
 
-  /** `use` may take as long as it likes: the run stays open. Fails with `BUSY` when too many are. */
+  /** Keeps the run open however long `use` takes. Fails with `BUSY` when too many are open. */
   async with<T>(name: string, use: (view: RunView) => Promise<T>): Promise<T> {
     const { view, release } = await this.take(name);
     try {

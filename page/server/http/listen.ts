@@ -1,5 +1,5 @@
 /**
- * Where the page's server listens: 127.0.0.1 and ::1 on one port, the next free one if none was requested.
+ * Where the page's server listens: 127.0.0.1 and ::1 on one port, the next free one if no port was requested.
  */
 import type { RequestListener } from 'node:http';
 import { listenOn } from '../../../base/http/index.ts';
@@ -12,7 +12,7 @@ const WAIT_MS = 10_000;
 const LOOPBACK = ['127.0.0.1', '::1'];
 
 export interface ListenOptions {
-  /** Undefined = the usual one, or the next that is free; 0 = any. */
+  /** Undefined = the usual port, or the next free one; 0 = any. */
   readonly port: number | undefined;
   /** Undefined = the loopback addresses. */
   readonly host: string | undefined;
@@ -60,7 +60,7 @@ async function onPort(
     for (const [i, host] of hosts.entries()) {
       const on = { host, port, connectionsMax: CONNECTIONS_MAX, waitMs: WAIT_MS };
       const server = await listenOn(on, answer).catch((error: unknown) => {
-        // A machine without IPv6 does without; a port that another program has there is another program's.
+        // A machine without IPv6 does without it; a port that is taken belongs to another program.
         if (i === 0 || (error as NodeJS.ErrnoException).code === 'EADDRINUSE') throw error;
         return null;
       });

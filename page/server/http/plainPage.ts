@@ -18,16 +18,18 @@ ${body}</body></html>
   return `<!doctype html>\n${page.markup}`;
 }
 
-/** Asks for the same address again, this time from a page of our own: the browser sends the cookie then. */
+/**
+ * Requests the same address again, this time from a page of our own, so that the browser sends the cookie.
+ */
 export function againPage(path: string): string {
   const head = html`<meta http-equiv="refresh" content="0;url=${path}">`;
   return plainPage('Millrace', [html`<a href="${path}">continue</a>`], head);
 }
 
-/** Those that need no more than a run. */
+/** Views that need nothing but a run. */
 const plainViews = ['overview', 'metrics', 'topics', 'pareto', 'replay'] as const;
 
-/** The page if the client was not built. */
+/** The page, if the client was not built. */
 export function dataPage(runs: readonly string[]): string {
   const link = (href: string): Html => html`<a href="${href}">${href}</a> `;
   const rows = runs.map((run) => {

@@ -15,7 +15,7 @@ import { type Answer, errorBody, json } from './answers.ts';
 import type { Host } from './host.ts';
 import type { Recomputing } from './recomputing.ts';
 
-/** Of a body. */
+/** Bytes of a body. */
 const BYTES_MAX = 4096;
 
 export interface Posts {
@@ -63,16 +63,14 @@ export async function posted(path: string, from: IncomingMessage, posts: Posts):
     }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    // What was not read of the body: the connection is used again after it.
+    // Reads the rest of the body, so that the connection can be used again.
     from.resume();
     const code = error.status === 413 ? 'TOO_LARGE' : 'NOT_JSON';
     return json(errorBody(code, error.message), error.status);
   }
 }
 
-/**
- * Throws a `Refusal` if it is not JSON, fails with code `USAGE` if it is not what the address takes.
- */
+/** Throws a `Refusal` if it is not JSON; fails with code `USAGE` if the address does not take it. */
 function bodyOf<T>(schema: z.ZodType<T>, text: string): T {
   let value: unknown;
   try {

@@ -1,6 +1,6 @@
 /**
- * Runs that the page has recomputed: `millrace replay` as a process of its own, one at a time, whose output
- * and end are kept to be shown, and which ends with the server.
+ * Runs that the page recomputes: `millrace replay` in a process of its own, one at a time. Its output and
+ * result are kept for the page, and it ends with the server.
  */
 import { once } from 'node:events';
 import { MillraceError } from '../../../base/index.ts';
@@ -9,7 +9,7 @@ import type { Host, RunCommands } from './host.ts';
 import { TOKEN_VARIABLE } from './secret.ts';
 
 const OUTPUT_MAX = 32_768;
-/** How long it may take to stop gracefully, and then at once, before it is killed. */
+/** How long it may take to stop gracefully, then immediately, before it is killed. */
 const STOP_MS = 5_000;
 
 export class Recomputing {
@@ -27,14 +27,14 @@ export class Recomputing {
     return this.#job;
   }
 
-  /** Fails with code `RECOMPUTING` while one is under way. */
+  /** Fails with code `RECOMPUTING` while another is under way. */
   verify(run: string): void {
     this.#start({ run, kind: 'verify', into: null }, ['--verify']);
   }
 
   /**
-   * Makes a new run with the same settings, under a name that is free. Fails with code `RECOMPUTING` while
-   * one is under way.
+   * Makes a new run with the same settings, under a free name. Fails with code `RECOMPUTING` while another is
+   * under way.
    */
   async replay(run: string, from: (typeof replayFrom)[number]): Promise<void> {
     const into = await this.#host.commands.freeName(`${run}-again`);
@@ -77,7 +77,7 @@ export class Recomputing {
       const more = Math.max(0, all.length - OUTPUT_MAX);
       now({ output: all.slice(more), cut: job.cut + more });
     };
-    // A job file of the run's choice is run there: it has no use for the page's token.
+    // It runs the job file that the run names, which must not see the page's token.
     const { [TOKEN_VARIABLE]: _, ...env } = process.env;
     const child = commands.replay(what.run, how, env);
     this.#child = child;

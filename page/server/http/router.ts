@@ -23,12 +23,12 @@ export interface Served {
 
 const dataAddress = /^(.+?)(\.json|\.ndjson|\/tokens\.bin)$/;
 
-/** Whether an address is a view: the client draws it. */
+/** Whether an address is a view, which the client draws. */
 export function isView(path: string): boolean {
   return !/\.(json|ndjson|bin)$/.test(path) && routeAt(path, (text) => text) !== null;
 }
 
-/** Null if the address is not one of data. */
+/** Null if the address has no data. */
 export async function dataAt(
   path: string,
   query: URLSearchParams,

@@ -1,6 +1,6 @@
 /**
- * The folder of runs as the page lists it: each with its newest step and reward, read in passing and kept
- * until it changes.
+ * The folder of runs as the page lists it: each run with its newest step and reward, read along the way and
+ * kept until it changes.
  */
 import { hasCode, messageOf } from '../../../base/index.ts';
 import { type RunRow, type RunsData, WIRE } from '../../wire/index.ts';
@@ -9,15 +9,15 @@ import type { Host, KnownRun } from './host.ts';
 
 const ROWS_MAX = 1_000;
 /**
- * Logs that are opened before a listing is answered, newest runs first, and how long that may take. The
- * others are listed by what `run.json` says and opened afterwards; later listings have them.
+ * How many logs are opened before a listing is answered, newest runs first, and how long that may take. The
+ * others are listed from `run.json` and opened afterwards; later listings include them.
  */
 const GLANCES_MAX = 24;
 const GLANCES_MS = 400;
 const UNREADABLE_MAX = 20;
 const KNOWN_MAX = 1_000;
 const FRESH_MS = 4_000;
-/** A broker is asked less often, and not waited for. */
+/** A broker is asked less often and never waited for. */
 const BROKER_FRESH_MS = 15_000;
 const BROKER_OPEN_MS = 5_000;
 
@@ -29,7 +29,7 @@ interface Known {
 
 interface Looked {
   readonly seen: Glance | null;
-  /** Why its log could not be read; empty if it was, or was not asked. */
+  /** Why its log could not be read; empty if it was read, or not tried. */
   readonly problem: string;
   readonly damaged: boolean;
 }
@@ -40,9 +40,9 @@ export class RunsFolder {
   readonly #host: Host;
   readonly #known = new Map<string, Known>();
   #listing: Promise<RunsData> | null = null;
-  /** Brokers are asked one after the other, in the background; what they said is in the next listing. */
+  /** Brokers are asked one after the other, in the background; the next listing has their answers. */
   #asked: Promise<void> = Promise.resolve();
-  /** Those that a listing left are opened, at most one pass at a time. */
+  /** Those that a listing skipped are opened, at most one pass at a time. */
   #late: Promise<void> | null = null;
   #listedMs = Number.NEGATIVE_INFINITY;
 
@@ -94,7 +94,7 @@ export class RunsFolder {
     };
   }
 
-  /** One after the other; what else the server does goes on between them. */
+  /** One at a time, so that the server's other work goes on in between. */
   async #open(runs: readonly KnownRun[]): Promise<void> {
     for (const run of runs) {
       if (this.#fresh(run) === null) await this.#row(run, true);
@@ -102,7 +102,7 @@ export class RunsFolder {
     }
   }
 
-  /** What was read of it, if that is not old. */
+  /** What was read from it, unless that is out of date. */
   #fresh(run: KnownRun): RunRow | null {
     const known = this.#known.get(run.name);
     if (known?.sign !== signOf(run)) return null;
@@ -127,7 +127,7 @@ export class RunsFolder {
     try {
       return { ...unread, seen: await run.withLog(glance, BROKER_OPEN_MS) };
     } catch (error) {
-      // As `doctor` takes it; a broker that does not answer is another matter.
+      // Errors that `doctor` would report; a broker that does not answer is a different matter.
       const damaged = ['DAMAGED', 'NO_LOG'].some((code) => hasCode(error, code));
       return { seen: null, problem: messageOf(error), damaged };
     }
@@ -145,7 +145,7 @@ export class RunsFolder {
   }
 }
 
-/** What a row was read under: a run that was started again, or has ended, is read again. */
+/** The state in which a row was read: a run that has restarted or ended since is read again. */
 function signOf({ facts }: KnownRun): string {
   return JSON.stringify([facts.status, facts.starts]);
 }

@@ -1,4 +1,4 @@
-/** The page's server at work: what it holds, where it listens, and the link that opens it. */
+/** The running server of the page: what it holds, where it listens, and the link that opens it. */
 import { inspect } from 'node:util';
 import { keepSecret, newSecret, withoutSecrets } from '../../../base/index.ts';
 import { loadAssets } from './assets.ts';
@@ -11,16 +11,16 @@ import { RunsFolder } from './runsFolder.ts';
 import { answer } from './server.ts';
 
 export interface ServeOptions {
-  /** The run that the link leads to; undefined = the list of runs. */
+  /** The run that the link opens; undefined = the list of runs. */
   readonly run?: string;
   readonly port?: number;
   readonly host?: string;
-  /** Null = everybody who reaches the server may read. */
+  /** Null = anyone who reaches the server may read. */
   readonly token: string | null;
   readonly trustedOrigin: URL | null;
-  /** Takes POSTs, from clients with a second token. */
+  /** Takes POSTs from clients with a second token. */
   readonly control: boolean;
-  /** How often streams look. */
+  /** How often streams look for changes. */
   readonly tickMs?: number;
 }
 
@@ -28,7 +28,7 @@ export interface Viewer extends Listening {
   /** Opens the page in a browser that has no cookie yet. */
   readonly link: string;
   readonly folder: string;
-  /** The token that every POST needs; null = there is no POST. */
+  /** The token that every POST needs; null = POST is off. */
   readonly control: string | null;
 }
 
@@ -54,7 +54,7 @@ export async function servePage(options: ServeOptions, host: Host): Promise<View
       },
     );
   });
-  // Cookies know no ports: two servers on one machine have one each.
+  // Cookies ignore ports, so two servers on one machine need cookies with different names.
   cookie = `millrace-${listening.port}`;
   return {
     ...listening,

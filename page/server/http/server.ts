@@ -1,4 +1,4 @@
-/** The page's server: checks every request, then serves the page, its data or its stream. */
+/** The page's server: checks every request, then sends the page, its data or its stream. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MillraceError } from '../../../base/index.ts';
 import { html } from '../../../summary/html/index.ts';
@@ -66,7 +66,7 @@ async function given(
     }
     if (path === '/stream') return await streamed(query, from, to, parts);
     const found = await dataAt(path, query, parts);
-    // The page says that there is nothing, and leads back.
+    // The page says that nothing is here, and links back.
     if (found === null && assets.index !== null && wantsPage(headers)) {
       return send(to, { ...assets.index, status: 404 });
     }
@@ -98,7 +98,7 @@ async function listed({ folder }: ServerParts): Promise<Answer> {
   return { status: 200, type: HTML_TYPE, body: dataPage(runs.map(({ name }) => name)) };
 }
 
-/** A person's browser asks so, for an address that was typed or followed. */
+/** How a browser asks when a person typed or followed an address. */
 function wantsPage({ accept = '' }: Asking['headers']): boolean {
   return accept.includes('text/html');
 }

@@ -1,7 +1,7 @@
 /**
- * The stream of server-sent events, for one reader at a time. Ticks go twice a second; while a reader does
- * not take what it was sent, ticks are left out and merged into the next one. A reader
- * that takes nothing for half a minute is dropped. Nothing here waits for a reader.
+ * The stream of server-sent events, to one reader at a time. It ticks twice a second; while a reader has not
+ * taken what it was sent, ticks are skipped and merged into the next. A reader that takes nothing for half a
+ * minute is dropped. Nothing here waits for a reader.
  */
 import type { ServerResponse } from 'node:http';
 import { type Clock, MillraceError } from '../../../base/index.ts';
@@ -23,7 +23,10 @@ export interface StreamMeans {
 }
 
 const TICK_MS = 500;
-/** Ticks: of the mill, of the list of runs, of a comment, and those that a reader may take nothing. */
+/**
+ * In ticks: how often the mill, the list of runs and a comment are sent, and how long a reader may take
+ * nothing.
+ */
 const STATE_TICKS = 2;
 const RUNS_TICKS = 10;
 const COMMENT_TICKS = 30;
@@ -31,13 +34,15 @@ const STUCK_TICKS = 60;
 
 export interface StreamAsked {
   readonly runs: readonly { readonly name: string; readonly metrics: readonly string[] }[];
-  /** The list of runs too. */
+  /** Whether it wants the list of runs as well. */
   readonly list: boolean;
-  /** The reader's place, by run. */
+  /** The reader's place in each run. */
   readonly since: ReadonlyMap<string, Cursor>;
 }
 
-/** Fails with code `USAGE`. `lastId` = what a browser sends again after a break; it comes before `since=`. */
+/**
+ * Fails with code `USAGE`. `lastId` = what a browser sends by itself after a break; it overrides `since=`.
+ */
 export function streamAsked(query: URLSearchParams, lastId: string | undefined): StreamAsked {
   const runs = query.getAll('run').map((text) => {
     const colon = text.indexOf(':');
@@ -95,7 +100,7 @@ export class EventStream {
     to.on('close', () => this.close());
   }
 
-  /** Rejects before the first byte when it cannot begin. */
+  /** Rejects before the first byte if the stream cannot begin. */
   async start(): Promise<void> {
     const missed: StreamEvent[] = [];
     for (const { name, metrics } of this.#asked.runs) {
@@ -131,7 +136,7 @@ export class EventStream {
     this.#to.destroy();
   }
 
-  /** What it missed. A run that does not exist is looked for again later. */
+  /** What it missed. A run that does not exist yet is looked for again later. */
   async #open(name: string, metrics: readonly string[]): Promise<readonly StreamEvent[]> {
     const taken = await this.#means.hot.take(name).catch(() => null);
     if (taken === null) return [];
@@ -169,7 +174,7 @@ export class EventStream {
       return;
     }
     this.#stuck = 0;
-    // A log that is slow to answer makes ticks rarer, not more.
+    // A log that answers slowly makes ticks rarer, not more numerous.
     if (this.#ticking) return;
     this.#ticking = true;
     try {
@@ -181,7 +186,8 @@ export class EventStream {
       if (this.#ticks % RUNS_TICKS === 0) await this.#again();
       if (this.#quiet >= COMMENT_TICKS) this.#write(': still here\n\n');
     } catch {
-      // The log did not answer this time; the comment keeps the stream alive, and its age is shown.
+      // The log did not answer this time; the comment keeps the stream alive, and the page shows how old its
+      // data is.
     } finally {
       this.#ticking = false;
     }
@@ -193,7 +199,7 @@ export class EventStream {
     }
   }
 
-  /** Runs that were not there, and the list. */
+  /** Runs that did not exist before, and the list. */
   async #again(): Promise<void> {
     const missing = this.#asked.runs.filter(({ name }) => !this.#followed.has(name));
     const before = this.#followed.size;

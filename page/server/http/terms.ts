@@ -1,6 +1,5 @@
 /**
- * What names mean, read from the tables of docs/metrics.md: what a user reads there and on the page is one
- * text.
+ * What names mean, read from the tables of docs/metrics.md, so that the docs and the page share one text.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +29,7 @@ export function termsIn(markdown: string): Terms {
   return { terms };
 }
 
-/** Without marks and addresses of links. */
+/** Without markup and link addresses. */
 function plain(cell: string): string {
   return cell
     .trim()
@@ -40,7 +39,7 @@ function plain(cell: string): string {
 
 let known: Terms | null = null;
 
-/** None if the documents were left out of an installation. */
+/** Empty if the installation lacks the docs. */
 export function terms(): Terms {
   known ??= termsIn(markdown());
   return known;

@@ -1,7 +1,7 @@
 /**
- * What a run has achieved, by one reading of its log that all tabs share. It is read again once something was
- * added, but no more than a tenth of the time is spent on it; until then the reading before it counts, unless
- * the run's status has changed.
+ * What a run has achieved, from one reading of its log that all tabs share. New records cause a new reading,
+ * but at most a tenth of the time is spent on it; until then the last reading counts, unless the run's status
+ * has changed.
  */
 import type { Clock } from '../../../base/index.ts';
 import type { Log } from '../../../streams/index.ts';
@@ -43,7 +43,7 @@ export class Achievement {
       this.#next = null;
     });
     if (known === null) return this.#next;
-    // Why it cannot be read is said to the one who asks next.
+    // The next caller learns why it cannot be read.
     this.#next.catch(() => {
       this.#last = null;
     });

@@ -11,7 +11,7 @@ export const BUCKETS_MAX = 4096;
 const ODD_MAX = 100;
 const ROOM_FIRST = 64;
 
-/** One value of a metric, with what it can be drawn over. */
+/** One value of a metric, with what it can be plotted over. */
 export interface Sample {
   readonly step: number;
   readonly atMs: number;
@@ -43,7 +43,7 @@ export class BucketSeries {
   #length = 0;
   #width = 1;
   readonly #max: number;
-  /** Values that no axis can show, and the steps of the first of them. */
+  /** Values that no axis can show, and the first steps that had them. */
   odd = 0;
   readonly oddSteps: number[] = [];
   /** Finite values. */
@@ -107,7 +107,7 @@ export class BucketSeries {
     return sum / count;
   }
 
-  /** Those with values of steps in [from, to], merged until there are at most `most`. */
+  /** The buckets with steps in [from, to], merged until there are at most `most`. */
   between(from: number, to: number, most: number): { readonly buckets: Bucket[]; width: number } {
     let buckets: Bucket[] = [];
     for (let i = 0; i < this.#length; i++) {
@@ -122,7 +122,7 @@ export class BucketSeries {
     return { buckets, width };
   }
 
-  /** Where the bucket of a step is, or would be put. Steps usually come in order. */
+  /** Where the bucket of a step is, or belongs. Steps usually come in order. */
   #placeOf(step: number): number {
     const key = Math.floor(step / this.#width);
     let low = 0;
@@ -170,7 +170,7 @@ export class BucketSeries {
   }
 }
 
-/** Two buckets as one. Associative and, except for rounding of the sums, commutative. */
+/** Merges two buckets. Associative and, apart from rounding of the sums, commutative. */
 export function merged(a: Bucket, b: Bucket): Bucket {
   const [first, last] = b.lastStep >= a.lastStep ? [a, b] : [b, a];
   return {

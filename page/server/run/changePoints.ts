@@ -1,28 +1,29 @@
 /**
- * Where a curve changes its level: its values divided into stretches of constant mean so that squared error
- * plus a price for each change is least. Exact, by optimal partitioning (Jackson et al., An algorithm for
- * optimal partitioning of data on an interval, IEEE Signal Processing Letters 12, 2005). The price follows
- * Schwarz' criterion (Yao, Estimating the number of change-points via Schwarz' criterion, Statistics &
- * Probability Letters 6, 1988), doubled since the steps of a training are not independent. Pure.
+ * Finds where a curve changes its level: divides its values into stretches of constant mean so that the
+ * squared error plus a price for each change is least. Exact, by optimal partitioning (Jackson et al., An
+ * algorithm for optimal partitioning of data on an interval, IEEE Signal Processing Letters 12, 2005). The
+ * price follows Schwarz' criterion (Yao, Estimating the number of change-points via Schwarz' criterion,
+ * Statistics & Probability Letters 6, 1988), doubled because the steps of a training are not independent.
+ * Pure.
  */
 
 export interface ChangePoint {
-  /** Number of the first value of the new level. */
+  /** The index of the new level's first value. */
   readonly index: number;
-  /** Means of the values next to it, at most `NEAR` on either side. */
+  /** Means of the values beside it, at most `NEAR` on either side. */
   readonly before: number;
   readonly after: number;
-  /** What lies between them, in standard deviations of the noise. */
+  /** The difference between them, in standard deviations of the noise. */
   readonly size: number;
 }
 
-/** Fewer values are no level. */
+/** Fewer values do not make a level. */
 const LEVEL_MIN = 3;
 const NEAR = 5;
 /** Smaller changes are part of a slope. */
 const SIZE_MIN = 2.5;
 
-/** Ascending. It takes time by the square of their number: some hundred at most. */
+/** Ascending. Time grows with the square of the number of values: use a few hundred at most. */
 export function changePoints(values: readonly number[]): ChangePoint[] {
   const n = values.length;
   const noise = noiseOf(values);
@@ -49,7 +50,7 @@ export function changePoints(values: readonly number[]): ChangePoint[] {
   });
 }
 
-/** Squared error of the values from `begin` to before `end` around their mean. */
+/** Squared error of the values from `begin` up to but without `end`, around their mean. */
 function costOf(values: readonly number[]): (begin: number, end: number) => number {
   const middle = mean(values);
   const sums = [0];
@@ -65,8 +66,8 @@ function costOf(values: readonly number[]): (begin: number, end: number) => numb
 }
 
 /**
- * Standard deviation of the noise by the median difference of neighbours, which changes of level hardly move;
- * by their mean square where most are equal.
+ * Standard deviation of the noise, from the median difference of neighbours, which changes of level hardly
+ * affect; from their mean square if most differences are zero.
  */
 function noiseOf(values: readonly number[]): number {
   const steps = values.slice(1).map((value, i) => Math.abs(value - values[i]!));

@@ -1,6 +1,6 @@
 /**
- * A part of a curve as fine as the log has it. The book's buckets become wider as a run goes on; when a page
- * zooms in, the records of that part are read again, found by the places of their steps (`places.ts`).
+ * Part of a curve as fine as the log has it. The book's buckets grow wider as a run goes on; when a page
+ * zooms in, the records of that part are read again, located by their steps (`places.ts`).
  */
 import type { Log } from '../../../streams/index.ts';
 import { type Metric, topics } from '../../../topics/index.ts';
@@ -9,10 +9,10 @@ import type { Span } from './places.ts';
 import { stretch } from './records.ts';
 import type { RunView } from './runView.ts';
 
-/** Records that are read for one look. */
+/** Records read for one look. */
 const READ_MAX = 50_000;
 /**
- * Null if the book is as fine, the part is all there is, or it holds too many records to be read for one
+ * Null if the book is as fine, the part is the whole curve, or it holds too many records to read for one
  * look.
  */
 export async function closeUp(

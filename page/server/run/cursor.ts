@@ -1,5 +1,5 @@
 /**
- * How far the topic `metrics` of a run was read: the offset vector that is a stream's `id:`. Written
+ * How far a run's topic `metrics` has been read: the offset vector used as a stream's `id:`. Written
  * `0-812.1-33`.
  */
 import type { Position } from '../../../topics/index.ts';
@@ -7,14 +7,14 @@ import type { Position } from '../../../topics/index.ts';
 const PARTITIONS_MAX = 1_000;
 
 export class Cursor {
-  /** First offset that was not read, by partition. */
+  /** The first unread offset of each partition. */
   readonly #next: Map<number, number>;
 
   constructor(next: ReadonlyMap<number, number> = new Map()) {
     this.#next = new Map(next);
   }
 
-  /** Null if the text is not one. */
+  /** Null if the text is not a cursor. */
   static parse(text: string): Cursor | null {
     const next = new Map<number, number>();
     if (text === '') return new Cursor();

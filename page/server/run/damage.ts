@@ -1,6 +1,5 @@
 /**
- * Records of a run that could not be read when a page met them: their places, so that the overview can report
- * them.
+ * Records of a run that a page could not read: their places, so that the overview can report them.
  */
 import { counted, thousands } from '../../../base/text/index.ts';
 import type { Log, TapOptions, Topic } from '../../../streams/index.ts';
@@ -36,7 +35,7 @@ export class Damage {
     if (this.#places.size < KEPT_MAX) this.#places.add(`${topic} ${offset}`);
   }
 
-  /** Empty if nothing was met. */
+  /** Empty if there was no damage. */
   text(doctor: string): string {
     const places = [...this.#places];
     if (places.length === 0) return '';

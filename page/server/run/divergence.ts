@@ -1,6 +1,5 @@
 /**
- * Where two runs diverge, for a page: the first record that differs, and in a rollout the first token that
- * does.
+ * Where two runs diverge, for a page: the first differing record, and in a rollout the first differing token.
  */
 import { thousands } from '../../../base/text/index.ts';
 import type { Tokenizer } from '../../../model/index.ts';
@@ -14,16 +13,16 @@ import { refOf } from './refs.ts';
 import type { RunView } from './runView.ts';
 import { shown } from './shown.ts';
 
-/** Records of both together: their ids are held in memory meanwhile. */
+/** Records of both runs together: their ids are held in memory meanwhile. */
 const RECORDS_MAX = 400_000;
 const VALUE_MAX = 2_000;
 const SEARCH_MAX = 100_000;
-/** Tokens on either side of where they part. */
+/** Tokens shown on either side of the difference. */
 const AROUND = 80;
 
 type Differs = Extract<Divergence, { state: 'differs' }>;
 
-/** Takes its time: seconds for some ten thousand records. */
+/** Slow: it takes seconds for tens of thousands of records. */
 export async function divergenceOf(a: RunView, b: RunView, reading: Reading): Promise<Divergence> {
   const logs = [a.viewed.log, b.viewed.log] as const;
   if (logs.some(({ standing }) => standing === undefined)) {
@@ -57,7 +56,7 @@ async function differs(
 ): Promise<Differs> {
   const { topic, id, field, kind, recorded, made, offset } = difference;
   const own = offset === null ? null : { partition: 0, offset };
-  // The place is of the first run if it has the record, else of the second.
+  // The place in the first run if it has the record, else in the second.
   const inA = kind === 'notRecorded' ? null : own;
   const inB = kind === 'notRecorded' ? own : null;
   const show = (value: unknown): Shown => shown(value, { textMax: VALUE_MAX }).value;
@@ -105,7 +104,7 @@ async function rolloutOf({ viewed }: RunView, id: string): Promise<Stored<Rollou
   return found[0] ?? null;
 }
 
-/** By identity: most have it for a key, or begin with their question's. */
+/** By identity: most records have it as their key, or their key begins with their question's. */
 async function refOfRecord(
   { viewed }: RunView,
   name: string,

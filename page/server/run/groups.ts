@@ -1,6 +1,6 @@
 /**
- * Finds the groups of a question: how often it was rolled out, and what was scored, selected and trained on
- * each time.
+ * Finds the groups of a question: each time it was rolled out, and what was scored, selected and trained on
+ * then.
  */
 import type { Log, Stored } from '../../../streams/index.ts';
 import { asked, type Question, type Rollout, type Scored, topics } from '../../../topics/index.ts';
@@ -12,20 +12,20 @@ import { groupOf } from './rollouts.ts';
 import type { Rounds } from './rounds.ts';
 
 const GROUPS_MAX = 64;
-/** Records that are looked through, of each topic, if a log has no index. */
+/** Records searched in each topic, if a log has no index. */
 const SEARCH_MAX = 100_000;
 
 export interface FoundGroups {
   /** Oldest first. */
   readonly groups: readonly Group[];
-  /** Null if nothing is known of it. */
+  /** Null if nothing is known about it. */
   readonly question: Question | null;
   readonly total: number;
   readonly scanned: number;
   readonly of: number;
 }
 
-/** Of one time it was asked when `only` says which (`asked`); `askedIn` has the words for when. */
+/** Limited to one time it was asked if `only` says which (`asked`); `askedIn` puts the time in words. */
 export async function groupsOf(
   log: Log,
   moment: Moment,
@@ -93,7 +93,7 @@ async function scoredGroups(
   });
 }
 
-/** Rolled out but not scored, yet or ever. A group each. */
+/** Groups that were rolled out but not scored, yet or ever. */
 function byTime(rollouts: readonly Stored<Rollout>[]): Stored<Rollout>[][] {
   const times = new Map<string, Stored<Rollout>[]>();
   for (const rollout of rollouts) {

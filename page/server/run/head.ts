@@ -1,4 +1,4 @@
-/** What every page says first about its run: its state, since when, and how far it is. Pure. */
+/** What every page says first about its run: its state, since when, and how far it has got. Pure. */
 
 import type { RunFacts } from '../../../summary/facts/index.ts';
 import { duration } from '../../../summary/format/index.ts';
@@ -14,9 +14,9 @@ export interface HeadParts {
   };
   readonly facts: RunFacts;
   readonly live: Pick<Live, 'workers' | 'atMs'> & { readonly paused?: boolean };
-  /** Whether records of it cannot be read. */
+  /** Whether it has records that cannot be read. */
   readonly damaged?: boolean;
-  /** The newest weights, or those of the moment that is shown. */
+  /** The newest weights, or those at the moment that is shown. */
   readonly newest: { readonly step: number; readonly version: number } | null;
 }
 

@@ -3,9 +3,9 @@ import { counted } from '../../../base/text/index.ts';
 import { duration, percent } from '../../../summary/format/index.ts';
 import type { Health, MillStage, RunHead } from '../../wire/index.ts';
 
-/** A stage that is busy for less of its time limits nothing. */
+/** A stage that is busy for a smaller share of its time limits nothing. */
 const LIMITS = 0.5;
-/** One that waits for a policy version for more of its time is paced. */
+/** A stage that waits for a policy version for a larger share of its time is paced. */
 export const PACED = 0.3;
 
 export interface HealthParts {
@@ -14,7 +14,7 @@ export interface HealthParts {
   readonly deadLetters: number;
   /** Which records cannot be read; empty for none. */
   readonly damage: string;
-  /** Steps that taught the policy nothing, a sentence each. */
+  /** Steps that taught the policy nothing, one sentence each. */
   readonly idle?: readonly string[];
 }
 
@@ -33,7 +33,7 @@ function withIdle(health: Health, idle: readonly string[]): Health {
 
 function conditionOf({ head, stages, deadLetters }: HealthParts): Health {
   const { status, stateText } = head;
-  // What is damaged is said before.
+  // Damage is reported before this.
   const state = head.state === 'damaged' && status !== 'running' ? status : head.state;
   if (state === 'silent' || state === 'failed' || state === 'damaged')
     return { level: 'bad', text: sentence(stateText), stage: null };
@@ -61,7 +61,7 @@ function bottleneck(stages: readonly MillStage[]): { text: string; stage: string
     [...known].sort((a, b) => share(b, of) - share(a, of))[0];
   const blocked = most('blocked');
   const busiest = most('busy');
-  // A stage that waits for the log half of the time is not the limit if another never rests.
+  // A stage that waits for the log half the time is not the limit if another never rests.
   const isBlocked =
     blocked !== undefined &&
     share(blocked, 'blocked') >=

@@ -21,7 +21,7 @@ export interface MillParts {
   readonly head: RunHead;
   /** Which records cannot be read; empty for none. */
   readonly damage: string;
-  /** Steps that taught the policy nothing, a sentence each. */
+  /** Steps that taught the policy nothing, one sentence each. */
   readonly idle: readonly string[];
   readonly newest: {
     readonly version: number;
@@ -40,7 +40,7 @@ export function millOf(parts: MillParts): Mill {
   const { live, facts, stats, head, damage, idle, newest, history, recent } = parts;
   const phases = phasesOf(live.stages);
   const records = (name: string) => stats.find(({ topic }) => topic === name)?.records ?? 0;
-  // Of a run that has ended everything is finished.
+  // In a run that has ended, everything is finished.
   const finished =
     facts.status === 'running' ? parts.trained.finished(live.stages, records) : new Set<string>();
   const stages = live.stages.map((row, i) => {
@@ -77,7 +77,7 @@ export function millOf(parts: MillParts): Mill {
   };
 }
 
-/** In the order in which a run works; a job's own come last. */
+/** In the order in which a run works; a job's own stages come last. */
 export function topicsOf(stats: readonly TopicStat[], history: RateHistory): MillTopic[] {
   const place = (name: string): number => order.get(name) ?? order.size;
   return stats
@@ -89,7 +89,7 @@ export function topicsOf(stats: readonly TopicStat[], history: RateHistory): Mil
     .sort((a, b) => place(a.name) - place(b.name) || (a.name < b.name ? -1 : 1));
 }
 
-/** As of a moment; of now it is as it is. */
+/** At a past moment; the present is left as it is. */
 export function topicAt(topic: MillTopic, { at, recordsOf }: Moment): MillTopic {
   if (at === null) return topic;
   const records = recordsOf(topic.name) ?? topic.records;
@@ -114,13 +114,13 @@ function stageOf(row: StageRow): Omit<MillStage, 'phase' | 'finished'> {
     lag,
     lagMs: lag === 0 ? 0 : inPerSecond > 0 ? (1000 * lag) / inPerSecond : null,
     oldestMs: row.oldestMs,
-    // Where records wait for a policy version, being old is no problem.
+    // Where records wait for a policy version, their age is no problem.
     isOld: isOld(row) && row.paced < PACED,
     processes: row.processes,
   };
 }
 
-/** They add to one, whatever rounding and reports of different moments made of them. */
+/** They add to one, despite rounding and reports from different moments. */
 function sharesOf({ waits, blocked, paced }: StageRow): Shares {
   const starved = Math.min(1, waits);
   const rest = 1 - starved;

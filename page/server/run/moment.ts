@@ -1,7 +1,7 @@
 /**
- * The moment that a page is as of: `?at=step:120` is right after the weights that step 120 made were written,
- * with everything committed together with them or before. The embedded log knows where every topic ended
- * then; of Kafka it is by time.
+ * The moment that a page shows: `?at=step:120` is right after the weights of step 120 were written, with
+ * everything committed together with them or before. The embedded log knows where every topic ended then;
+ * with Kafka it is found by time.
  */
 import { hasCode, MillraceError } from '../../../base/index.ts';
 import type { From, Log, Stored } from '../../../streams/index.ts';
@@ -15,7 +15,7 @@ export interface Moment {
   readonly at: At | null;
   /** Where a tap of a topic ends; undefined = at its end. */
   endOf(topic: string): From | undefined;
-  /** Records that the topic had, if that is known. */
+  /** How many records the topic had, if that is known. */
   recordsOf(topic: string): number | null;
 }
 
@@ -38,7 +38,7 @@ export async function momentOf(
   const at = { step, version, atMs, ref: refOf(position) };
   const ends = await endsAfter(log, position.offset);
   if (ends === null) {
-    // What was written in the same millisecond belongs to it.
+    // What was written in the same millisecond belongs to the moment.
     return { at, endOf: () => ({ kind: 'time', atMs: atMs + 1 }), recordsOf: () => null };
   }
   const recordsOf = (topic: string): number => ends[topic] ?? 0;
@@ -83,7 +83,7 @@ async function ofStep(step: number, { log, timeline }: Asked): Promise<Mark> {
     );
   }
   if (found.step === step || found === timeline.newest) return found;
-  // Some were dropped between two that are kept: those in the log are looked through.
+  // Some weights between two that are kept were dropped: those in the log are searched.
   const { partition, offset } = found.position;
   let best = found;
   const until = timeline.marks[timeline.marks.indexOf(found) + 1]?.position.offset ?? offset + 1;

@@ -1,6 +1,6 @@
 /**
- * The phases of a run: to which of them each stage belongs, by the topics between them, and which are
- * finished. A stage that serves all of them (the trainer) belongs to none.
+ * The phases of a run: which stages belong to each, by the topics between them, and which phases are
+ * finished. A stage that serves all phases (the trainer) belongs to none.
  */
 import { metricNames } from '../../../summary/index.ts';
 import { type Metric, topics, type Weights } from '../../../topics/index.ts';
@@ -39,7 +39,7 @@ export function phasesOf(stages: readonly Pick<Stage, 'from' | 'to'>[]): readonl
   });
 }
 
-/** What a run has trained on, as its metrics and weights say. */
+/** What a run has trained on, by its metrics and weights. */
 export class Trained {
   /** The newest round of demonstrations or pairs, and of groups of rollouts; 0 before any. */
   #examples = 0;
@@ -56,8 +56,8 @@ export class Trained {
   }
 
   /**
-   * Phases that are done, at least for now: the policy has learned what they teach, and nothing of them is in
-   * work.
+   * Phases that are done, at least for now: the policy has learned what they teach, and none of their work is
+   * left.
    */
   finished(stages: readonly Stage[], records: (topic: string) => number): ReadonlySet<string> {
     const phases = phasesOf(stages);

@@ -1,10 +1,10 @@
 /**
- * The text that each token adds, so that numbers of tokens can be under their text. A token may be a part
- * of a character: its text then comes with the last part. What all of them add is the text, whole.
+ * The text that each token adds, so that a token's numbers can be shown under its text. A token may be part
+ * of a character, whose text then comes with the last part. Together the pieces are the whole text.
  */
 import type { Tokenizer } from '../../../model/index.ts';
 
-/** Tokens before one that may change its text (a space that is implied between two words). */
+/** Preceding tokens that may change a token's text (by a space implied between two words). */
 const CONTEXT = 4;
 const REPLACEMENT = '\ufffd';
 
@@ -14,7 +14,9 @@ export interface Pieces {
   readonly lengths: Uint16Array;
 }
 
-/** By the bytes of each token if they make up the text; else by decoding each with those before it. */
+/**
+ * From the bytes of each token if they add up to the text; else by decoding each token with those before it.
+ */
 export function piecesOf(tokens: ArrayLike<number>, tokenizer: Tokenizer): Pieces {
   const whole = tokenizer.decode(tokens);
   const bytes = byBytes(tokens, tokenizer);
@@ -54,7 +56,7 @@ function byDecoding(tokens: ArrayLike<number>, tokenizer: Tokenizer): Pieces {
   return { text, lengths };
 }
 
-/** Where each token begins in the text, and after the last where it ends. */
+/** Where each token begins in the text, and finally where the last one ends. */
 export function startsOf(lengths: Uint16Array): Uint32Array {
   const starts = new Uint32Array(lengths.length + 1);
   for (const [i, length] of lengths.entries()) starts[i + 1] = starts[i]! + length;

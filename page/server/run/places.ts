@@ -1,15 +1,17 @@
 /**
- * Roughly where in `metrics` the steps of a run are, in each partition: the step of every so-many-th record
- * is kept. In bounded memory.
+ * Roughly where a run's steps are in each partition of `metrics`: the step of every so-many-th record is
+ * kept. Bounded memory.
  */
 import type { Position } from '../../../topics/index.ts';
 
-/** Of a partition. */
+/** Entries per partition. */
 const PLACES_MAX = 4_096;
-/** Steps do not come in perfect order (evaluations are late): this many more places on either side. */
+/**
+ * Steps are not perfectly in order (evaluations are late), so this many more places are read on either side.
+ */
 const SLACK = 2;
 
-/** Records of a partition from one offset up to another, which is not among them. */
+/** Records of a partition from one offset up to, but without, another. */
 export interface Span {
   readonly partition: number;
   readonly from: number;
@@ -19,14 +21,14 @@ export interface Span {
 export class Places {
   readonly #partitions = new Map<number, PartitionPlaces>();
 
-  /** Each record once, in the order of its partition. */
+  /** Takes each record once, in the order of its partition. */
   seen({ partition, offset }: Position, step: number): void {
     const places = this.#partitions.get(partition) ?? new PartitionPlaces();
     this.#partitions.set(partition, places);
     places.seen(offset, step);
   }
 
-  /** Where the records of these steps are; others may be there too. */
+  /** Where the records of these steps are, possibly among others. */
   around(fromStep: number, toStep: number): readonly Span[] {
     return [...this.#partitions].map(([partition, places]) => ({
       partition,
@@ -39,7 +41,7 @@ class PartitionPlaces {
   #places: { readonly offset: number; readonly step: number }[] = [];
   #every = 1;
   #seen = 0;
-  /** Behind the newest record. */
+  /** Just after the newest record. */
   #end = 0;
 
   seen(offset: number, step: number): void {

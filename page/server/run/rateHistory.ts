@@ -1,15 +1,15 @@
 /**
- * How fast each topic grew, from its sizes as they were seen: now, over the same half minute as the rates of
- * stages, and in the last five minutes. A bounded number of values per topic.
+ * How fast each topic grew, by the sizes it had at each look: now, over the same half minute as the rates of
+ * stages, and over the last five minutes. A bounded number of values per topic.
  */
 import type { TopicStat } from '../../../streams/index.ts';
 
 const STEP_MS = 5_000;
 const POINTS_MAX = 60;
-/** A rate of now is over at least this long, and at most as long as the rates of stages. */
+/** The current rate covers at least this long, and at most as long as the rates of stages. */
 const NOW_MS = 800;
 const WINDOW_MS = 30_000;
-/** Between two sizes that are remembered. */
+/** Time between two sizes that are kept. */
 const SEEN_EVERY_MS = 1_000;
 
 interface Seen {
@@ -19,10 +19,10 @@ interface Seen {
 
 interface Topic {
   records: number;
-  /** Sizes of the last half minute, oldest first. */
+  /** Sizes during the last half minute, oldest first. */
   readonly seen: Seen[];
   perSecond: number | null;
-  /** At the last point of the spark line. */
+  /** The size at the last point of the spark line. */
   sparkRecords: number;
   sparkMs: number;
   readonly spark: number[];

@@ -1,4 +1,4 @@
-/** Tool calls and verdicts of the last five minutes, counted by ten seconds: bounded whatever the rate. */
+/** Tool calls and verdicts of the last five minutes, counted in slots of ten seconds: bounded at any rate. */
 import type { Clock } from '../../../base/index.ts';
 import type { Selected, ToolCall } from '../../../topics/index.ts';
 import type { Mill } from '../../wire/index.ts';
@@ -14,7 +14,7 @@ interface Slot {
   cached: number;
   judged: number;
   kept: number;
-  /** Calls that were made, by class of duration. */
+  /** Calls by class of duration. */
   readonly times: Uint32Array;
 }
 

@@ -18,11 +18,11 @@ export interface Between {
   readonly from: From;
   readonly to?: From | undefined;
   readonly partitions?: readonly number[];
-  /** Only these, by the log's index if it has one. */
+  /** Only these, through the log's index if it has one. */
   readonly only?: Only | undefined;
 }
 
-/** Everything in the range. The caller bounds it. */
+/** Everything in the range, which the caller bounds. */
 export async function stretch<T>(
   log: Log,
   topic: Topic<T>,
@@ -59,8 +59,8 @@ export function unreadableRow(
 }
 
 /**
- * Finds records by question or by key. If a log has an index it reads only those; if not, only a topic's
- * newest records, a bounded number, are searched: a page opens in bounded time however long its run is, and
+ * Finds records by question or by key. With an index it reads only those records; without one it searches a
+ * bounded number of the topic's newest records. So a page opens in bounded time however long its run is, and
  * says how much it read.
  */
 export class Search {
@@ -68,8 +68,8 @@ export class Search {
   readonly #moment: Moment;
   readonly #most: number;
   /**
-   * Records that were read, of those and the ones that were left out since they were too many. What an index
-   * skips is neither.
+   * Records that were read, out of these and the ones left out because there were too many. Records that an
+   * index skips count as neither.
    */
   scanned = 0;
   of = 0;
@@ -80,7 +80,7 @@ export class Search {
     this.#most = most;
   }
 
-  /** Oldest first. `takes` has the last word: an index may give others. */
+  /** Oldest first. `takes` decides: an index may return others. */
   async find<T>(topic: Topic<T>, only: Only, takes: (value: T) => boolean): Promise<Stored<T>[]> {
     const before = this.scanned;
     const isIndexed = this.#log.standing !== undefined;
@@ -94,7 +94,7 @@ export class Search {
     return found ?? [];
   }
 
-  /** Null if it would read more than the budget. */
+  /** Null if it would have to read more than the budget. */
   async #read<T>(
     topic: Topic<T>,
     only: Only,
@@ -133,7 +133,7 @@ export class Search {
   }
 }
 
-/** The records at these places, by ref; those that are not there are left out. */
+/** The records at these places, by ref; missing ones are left out. */
 export async function recordsAt<T>(
   log: Log,
   topic: Topic<T>,
@@ -143,7 +143,7 @@ export async function recordsAt<T>(
   const all = await log.fetch(topic, positions).catch(() => null);
   if (all !== null) for (const stored of all) found.set(refOf(stored.position), stored);
   else {
-    // One of them cannot be read: one by one, then.
+    // One of them cannot be read, so read them one by one.
     for (const position of positions) {
       const [stored] = await log.fetch(topic, [position]).catch(() => []);
       if (stored !== undefined) found.set(refOf(position), stored);

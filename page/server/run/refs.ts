@@ -8,7 +8,7 @@ export function refOf({ partition, offset }: Position): string {
   return partition === 0 ? String(offset) : `${partition}-${offset}`;
 }
 
-/** Null if it is not one. */
+/** Null if it is not a ref. */
 export function positionIn(ref: string): Position | null {
   const found = /^(?:(\d{1,6})-)?(\d{1,15})$/.exec(ref);
   if (found === null) return null;

@@ -1,4 +1,4 @@
-/** Rollouts as rows and groups, with what was scored, selected and trained of them. Pure. */
+/** Rollouts as rows and groups, with what was scored, selected and trained on. Pure. */
 import type { Stored } from '../../../streams/index.ts';
 import type { Batch, Question, Rollout, Scored, Selected } from '../../../topics/index.ts';
 import type { Group, QuestionFacts, RolloutRow, Verdict } from '../../wire/index.ts';
@@ -6,7 +6,7 @@ import { limits } from './limits.ts';
 import { refOf } from './refs.ts';
 import { cutText, finite } from './shown.ts';
 
-/** What is known of a group. */
+/** What is known about a group. */
 export interface GroupParts {
   /** When it was asked, in words. */
   readonly when: string;

@@ -1,6 +1,6 @@
 /**
- * What rounds are called, as the report does it: rounds of RL are counted from 1, whatever came before them.
- * One that has made no step yet is called what it will be.
+ * Names rounds like the report: RL rounds are counted from 1, whatever came before them. A round that has
+ * made no step yet already gets the name it will have.
  */
 import { roundNames } from '../../../summary/index.ts';
 import type { BatchKind, Question } from '../../../topics/index.ts';
@@ -12,13 +12,13 @@ export interface Rounds {
   readonly askedIn: (question: Pick<Question, 'phase' | 'round'>) => string;
 }
 
-/** Of rounds that train on something else than groups of rollouts, by the phase of their questions. */
+/** Rounds that do not train on groups of rollouts, named by the phase of their questions. */
 const words: Readonly<Record<string, string>> = { evolve: 'fine-tuning', prefer: 'preferences' };
 
 export function roundsOf(
   known: readonly { readonly round: number; readonly name: string }[],
 ): Rounds {
-  // A round of which nothing is known is called its number.
+  // A round about which nothing is known is called by its number.
   const named = known.filter(({ round, name }) => name !== String(round));
   const names = new Map(named.map(({ round, name }) => [round, name]));
   const others = named.flatMap(({ round, name }) => (/^round \d+$/.test(name) ? [] : [round]));

@@ -1,9 +1,9 @@
 /**
- * What one reader of the stream gets about one run: new values of the metrics that it asked for, the mill,
- * how far topics are, and what changed its state.
+ * What one reader of the stream gets about one run: new values of the metrics it asked for, the mill, how far
+ * topics are, and changes of its state.
  *
- * It holds state and no queue: what is not taken is merged into the newest, and of values a bounded number is
- * kept before the reader has to read again.
+ * It holds state and no queue: what is not taken is merged into the newest, and only a bounded number of
+ * values is kept before the reader has to read again.
  */
 
 import type { Subscription } from 'rxjs';
@@ -20,7 +20,8 @@ export type StreamEvent = {
 }[keyof StreamEvents];
 
 /**
- * Values that wait for a reader, of all its metrics; and values that are read again for one that comes back.
+ * Most values that wait for a reader, over all its metrics; and most values read again for one that comes
+ * back.
  */
 const WAITING_MAX = 5_000;
 const MISSED_MAX = 20_000;
@@ -50,12 +51,12 @@ export class RunStream {
     this.#subscription = view.samples$.subscribe((sample) => this.#add(sample));
   }
 
-  /** Its reader's place. */
+  /** The reader's place. */
   get cursor(): string {
     return `${this.name}@${this.#sent.text}`;
   }
 
-  /** What a reader missed that is at `since`; to be asked once, first. */
+  /** What a reader at `since` has missed; call it once, first. */
   async missed(since: Cursor): Promise<readonly StreamEvent[]> {
     const until = this.#sent;
     const found: NewSample[] = [];
@@ -187,7 +188,7 @@ function recordsOf({ topics: all }: Mill, topic: string): number {
   return all.find(({ name }) => name === topic)?.records ?? 0;
 }
 
-/** Without what changes by itself as time goes by. */
+/** Without the fields that change as time passes. */
 function timeless(mill: Mill): Mill {
   const isLive = mill.rates === 'now';
   const workers = mill.workers.map((worker) => ({ ...worker, silentMs: 0 }));

@@ -1,9 +1,9 @@
 /**
- * A run that the page shows: one reading of its log that all its pages and streams share.
+ * A run that the page shows: one reading of its log that all its pages and streams share. It follows
+ * `metrics` and `weights` from their beginning, and tool calls and verdicts from now on, all in bounded
+ * memory. Like a tap it belongs to no group and commits nothing.
  *
- * It follows `metrics` and `weights` from their beginning, and tool calls and verdicts from now on; all of it
- * in bounded memory. Like a tap it belongs to no group and commits nothing. What stages do is read from the
- * board at most once a second, and only while someone looks.
+ * The activity of stages is read from the board at most once a second, and only while someone watches.
  */
 import { Subject, Subscription } from 'rxjs';
 import { type Clock, messageOf } from '../../../base/index.ts';
@@ -35,30 +35,30 @@ import { namedRounds, type Rounds, roundsOf } from './rounds.ts';
 import { SeriesBook } from './seriesBook.ts';
 import { Timeline } from './timeline.ts';
 
-/** What a run has outside its log. */
+/** A run's properties outside its log. */
 export interface Viewed {
   readonly name: string;
   readonly log: Log;
   /** `folder`, or the address of a broker without secrets. */
   readonly place: string;
   readonly clock: Clock;
-  /** A text with its commands as they are typed here: `npx millrace tap …`. */
+  /** A text whose commands are written as they are typed here: `npx millrace tap …`. */
   readonly typed: (text: string) => string;
   /** The command that resumes it. */
   readonly resume: string;
   /** What `run.json` says now. */
   facts(): Promise<RunFacts>;
-  /** Of its policy; null if it is not here. Loaded on first use. */
+  /** Its policy's tokenizer; null if it is not here. Loaded on first use. */
   tokenizer(): Promise<Tokenizer | null>;
-  /** Whether the file that a manifest names is there, and is what was written. */
+  /** Whether the file that a manifest names exists and is unchanged. */
   checkpoint(manifest: Weights): Promise<WeightsData['file']>;
   /** What `replay --verify` found last; null if it never ran. */
   verified(): Promise<ReplayData['verified']>;
-  /** If it was read already, for a page of one moment: the log is not read for it again. */
+  /** If it has been read already, for a page about one moment: the log is not read again for it. */
   readonly achieved?: Achieved;
 }
 
-/** A value of a metric as it came. */
+/** A value of a metric as it arrived. */
 export interface NewSample {
   readonly name: string;
   readonly sample: Sample;
@@ -77,7 +77,7 @@ interface Looked {
 export class RunView {
   readonly viewed: Viewed;
   readonly book = new SeriesBook();
-  /** Where in `metrics` steps are. */
+  /** Where steps are in `metrics`. */
   readonly places = new Places();
   readonly timeline = new Timeline();
   readonly recent: Recent;
@@ -87,7 +87,7 @@ export class RunView {
   readonly #cursor = new Cursor();
   readonly #watch: Watch;
   readonly #following = new Subscription();
-  /** Records that are still to be read, of each topic that is followed from its beginning. */
+  /** Records still to be read, in each topic that is followed from its beginning. */
   readonly #ahead = new Map<string, number>();
   readonly #caughtUp: Promise<void>;
   #look: Promise<Looked> | null = null;
@@ -95,7 +95,7 @@ export class RunView {
   readonly #damage = new Damage();
   readonly #learning = new Learning();
   readonly #trained = new Trained();
-  /** Why a topic is no longer followed; empty for none. */
+  /** Why a topic is no longer followed; empty if it is. */
   #trouble = '';
 
   constructor(viewed: Viewed) {
@@ -126,7 +126,7 @@ export class RunView {
     this.#caughtUp = Promise.all(caughtUp).then(() => undefined);
   }
 
-  /** The stream's place: what a reader returns to go on from here. */
+  /** The stream's place: what a reader sends to go on from here. */
   get cursor(): Cursor {
     return this.#cursor;
   }
@@ -137,8 +137,8 @@ export class RunView {
   }
 
   /**
-   * Resolves when what lay there has been read; of a very long run after a while, and `behind` says how much
-   * is missing.
+   * Resolves when everything that was there has been read; for a very long run after a while, with `behind`
+   * saying how much is missing.
    */
   async ready(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
@@ -149,7 +149,7 @@ export class RunView {
     clearTimeout(timer);
   }
 
-  /** What it does now, as of at most a second ago. */
+  /** Its state now, at most a second old. */
   async look(): Promise<Looked> {
     const nowMs = this.viewed.clock.now();
     if (this.#look === null || nowMs - this.#lookedMs >= LOOK_MS) {
@@ -163,7 +163,7 @@ export class RunView {
     return this.#look;
   }
 
-  /** What the data of every page of the run begins with; `command` shows the same in a terminal. */
+  /** The beginning of every page's data; `command` shows the same in a terminal. */
   async frame(moment: Moment, command: string): Promise<OfRun> {
     const { clock, typed } = this.viewed;
     const run = await this.head(moment);
@@ -183,12 +183,12 @@ export class RunView {
     });
   }
 
-  /** What its rounds are called. */
+  /** The names of its rounds. */
   async rounds(): Promise<Rounds> {
     const { facts } = await this.look();
     const achieved = await this.achievement.get(facts).catch(() => null);
     if (achieved !== null) return roundsOf(achieved.results.rounds);
-    // Of a damaged run by the batches that can be read.
+    // A damaged run is named by the batches that can be read.
     const kinds = new Map<number, BatchKind>();
     const all = { from: { kind: 'earliest' }, follow: false, unreadable: () => undefined } as const;
     await this.viewed.log.tap(topics.batches, all).forEach(({ value: { round, kind } }) => {

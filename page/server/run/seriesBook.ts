@@ -1,5 +1,5 @@
 /**
- * The metrics of a run as series in bounded memory. The first `limits.seriesMax` names are kept; of as many
+ * The metrics of a run as series in bounded memory. The first `limits.seriesMax` names are kept; for as many
  * others only the last value is known, and the rest are counted. Tokens trained so far are kept too, as an
  * axis.
  */
@@ -20,7 +20,7 @@ export class SeriesBook {
   #tokens = 0;
   #rate = 0;
 
-  /** In the order of the log. Gives the sample that it became. */
+  /** Call in the order of the log. Returns the sample it became. */
   add({ name, step, atMs, value }: Metric): Sample {
     this.#count(name, value);
     const sample = { step, atMs, tokens: this.#tokens, value };
@@ -46,7 +46,7 @@ export class SeriesBook {
     return [...kept, ...listed].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Tokens a step are known by their rate and the time in the trainer, which comes last. */
+  /** Tokens per step are known from their rate and the time in the trainer, which comes last. */
   #count(name: string, value: number): void {
     if (!Number.isFinite(value)) return;
     if (name === metricNames.trained) this.#rate = value;

@@ -1,4 +1,4 @@
-/** The session of an agent as the page draws it: a tree of calls, in lanes. */
+/** An agent's session as the page draws it: a tree of calls, in lanes. */
 import { outsideText } from '../../../base/index.ts';
 import type { Log } from '../../../streams/index.ts';
 import {
@@ -77,7 +77,7 @@ async function toolsOf(
     });
 }
 
-/** The first call that goes on from another one stays in its lane. */
+/** The first call that goes on from another stays in its lane. */
 export function callsIn(
   { session, segments }: Pick<Rollout, 'session' | 'segments'>,
   records: readonly ModelCallRecord[],

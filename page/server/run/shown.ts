@@ -1,7 +1,7 @@
 /**
- * A record as JSON that a browser can take: long texts are cut, packed numbers and long lists show only their
- * beginning, odd numbers have a name; what was left out is said. Depth and size are bounded whatever the
- * record holds.
+ * A record as JSON that a browser can handle: long texts are cut, packed numbers and long lists show only
+ * their beginning, non-finite numbers get a name, and every omission is reported. Depth and size are bounded
+ * whatever the record holds.
  */
 import type { Cut, Shown } from '../../wire/index.ts';
 
@@ -14,7 +14,7 @@ export interface ShownOptions {
   readonly textMax: number;
 }
 
-/** `cut` is set where something was left out. */
+/** `cut` is set if something was left out. */
 export function shown(
   value: unknown,
   { textMax }: ShownOptions,
@@ -43,7 +43,7 @@ export function shown(
       return [...first, { $more: part.length - LIST_MAX }];
     }
     const fields = Object.entries(part).slice(0, LIST_MAX);
-    // A record may hold a map with any keys; a page's object must not get another prototype by one.
+    // A record may hold a map with any keys, none of which may change the prototype of a page's object.
     return Object.fromEntries(fields.map(([name, field]) => [name, of(field, depth + 1)]));
   };
   return { value: of(value, 0), cut };
@@ -51,7 +51,7 @@ export function shown(
 
 export function cutText(text: string, max: number): string | Cut {
   if (text.length <= max) return text;
-  // Not through the middle of a character.
+  // Never cuts a character in two.
   const end = /[\uD800-\uDBFF]/.test(text[max - 1] ?? '') ? max - 1 : max;
   return { $cut: { text: text.slice(0, end), shown: end, total: text.length } };
 }
@@ -61,7 +61,7 @@ function numberShown(value: number): Shown {
   return { $number: Number.isNaN(value) ? 'NaN' : value > 0 ? 'Infinity' : '-Infinity' };
 }
 
-/** A number for a wire field that takes null. */
+/** A number for a wire field that may be null. */
 export function finite(value: number | null | undefined): number | null {
   return value === undefined || value === null || !Number.isFinite(value) ? null : value;
 }

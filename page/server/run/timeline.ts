@@ -1,8 +1,7 @@
 /**
- * Every step of a run by the weights that it made: where the page's scrubber and `?at=step:N` are.
- *
- * Bounded: when there are too many, every second one is dropped (never the newest), and a step between two
- * that are kept is looked up in the log.
+ * Every step of a run by the weights it made, for the page's scrubber and `?at=step:N`. Bounded: when there
+ * are too many, every second one is dropped (never the newest), and a step between two that are kept is
+ * looked up in the log.
  */
 import type { Stored } from '../../../streams/index.ts';
 import type { Position, Weights } from '../../../topics/index.ts';
@@ -30,7 +29,7 @@ export class Timeline {
 
   add({ value: { step, version, digest }, atMs, position }: Stored<Weights>): void {
     this.total += 1;
-    // The newest is always there; it stays when its turn comes.
+    // The newest is always included, and kept when its turn comes.
     if (this.#marks.length > 1 && (this.total - 2) % this.#every !== 0) this.#marks.pop();
     this.#marks.push({ step, version, atMs, position, digest });
     if (this.#marks.length <= this.#max) return;
@@ -47,7 +46,7 @@ export class Timeline {
     return this.#marks.at(-1) ?? null;
   }
 
-  /** The last that is kept for which this is not yet past. */
+  /** The last one kept that is not after this. */
   upTo(isPast: (mark: Mark) => boolean): Mark | null {
     let low = 0;
     let high = this.#marks.length;

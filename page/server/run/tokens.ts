@@ -1,4 +1,4 @@
-/** `tokens.bin`: a response's text with a few bytes per token, laid out as `wire.ts` says. Pure. */
+/** `tokens.bin`: a response's text with a few bytes per token, laid out as page/wire says. Pure. */
 import type { Rollout } from '../../../topics/index.ts';
 import { TOKENS_MAGIC, type TokensHeader, WIRE } from '../../wire/index.ts';
 import type { Pieces } from './pieces.ts';
@@ -51,7 +51,7 @@ function padded(bytes: number): number {
   return 4 * Math.ceil(bytes / 4);
 }
 
-/** NaN if it is not known: the entropy of a turn is at each of its tokens. */
+/** NaN if it is not known: a turn's entropy is repeated at each of its tokens. */
 function entropyOf({ tokens, segments }: Rollout): Float64Array {
   const values = new Float64Array(tokens.length).fill(Number.NaN);
   for (const { start, end, entropy } of segments) {
@@ -60,7 +60,7 @@ function entropyOf({ tokens, segments }: Rollout): Float64Array {
   return values;
 }
 
-/** NaN for what a tool wrote: it was not sampled. */
+/** NaN for a tool's text, which was not sampled. */
 function logProbOf({ tokens, logProbs, segments }: Rollout): Float64Array {
   const values = new Float64Array(tokens.length).fill(Number.NaN);
   for (const { kind, start, end } of segments) {

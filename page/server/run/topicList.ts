@@ -1,10 +1,10 @@
-/** The topics of a run by their names: our own, and those that its job defines itself. */
+/** The topics of a run by name: our own, and those that its job defines. */
 import { MillraceError } from '../../../base/index.ts';
 import { anyTopic } from '../../../streams/contracts/index.ts';
 import type { Log, Topic } from '../../../streams/index.ts';
 import { allTopics, runTopic } from '../../../topics/index.ts';
 
-/** Fails with code `NO_TOPIC`, naming those that there are. */
+/** Fails with code `NO_TOPIC`, naming those that exist. */
 export async function topicNamed(log: Log, name: string): Promise<Topic<unknown>> {
   const known = runTopic(name);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** A record as a row: a summary, its value, and links to the pages of what it names. Pure. */
+/** A record as a row: a summary, its value, and links to the pages of the things it names. Pure. */
 
 import type { Stored } from '../../../streams/index.ts';
 import { runTopic } from '../../../topics/index.ts';

@@ -33,13 +33,13 @@ export interface Where {
   matches(stored: Stored<unknown>): boolean;
 }
 
-/** Short names of the most common fields, by topic. */
+/** Short names of each topic's most common fields. */
 const aliases: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   scored: { reward: 'rewards.score', calls: 'toolCalls', advantage: 'advantages' },
   rollouts: { calls: 'toolCalls', entropy: 'segments.entropy' },
 };
 
-/** Fails with code `USAGE`, saying where and what is understood. */
+/** Fails with code `USAGE`, saying where, and what is allowed. */
 export function where(text: string, topic: string): Where {
   if (text.length > TEXT_MAX) throw refused(`it is longer than ${TEXT_MAX} characters`);
   const terms = termsIn(tokensOf(text));
@@ -126,7 +126,7 @@ function rootOf({ key, position, atMs, bytes, value }: Stored<unknown>, name: st
   return { key, ...position, at: atMs, bytes };
 }
 
-/** What is at this path; of lists on the way, of all members. */
+/** The values at this path; if it leads through lists, those of all members. */
 function valuesAt(from: unknown, field: readonly string[], depth: number): unknown[] {
   if (Array.isArray(from)) {
     const at = field[depth];

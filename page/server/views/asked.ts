@@ -1,4 +1,4 @@
-/** The request of a view of a run, and its answer: its data, and its bytes if it has any. */
+/** A request for a view of a run, and its answer: its data, and its bytes if it has any. */
 import { MillraceError } from '../../../base/index.ts';
 import type { groupsOf } from '../run/groups.ts';
 import type { Moment } from '../run/moment.ts';
@@ -10,7 +10,7 @@ export interface Asked {
   /** The name at the end of the address; empty if there is none. */
   readonly id: string;
   readonly query: URLSearchParams;
-  /** The whole groups of a question, or of one time that it was asked. */
+  /** All groups of a question, or of one time that it was asked. */
   readonly groupsOf: typeof groupsOf;
   /** Opens other runs for comparison. */
   readonly others: Others;
@@ -26,7 +26,7 @@ export interface Others {
 /** What the file of a view exports. */
 export interface ServedView {
   readonly data: (asked: Asked) => Promise<object>;
-  /** Its data in another form, at the address of the view with this ending. */
+  /** Its data in another form, at the view's address with this ending. */
   readonly other?: {
     readonly ending: '.ndjson' | '/tokens.bin';
     readonly type: string;

@@ -1,6 +1,6 @@
 /**
  * The data of two runs side by side: settings, answers paired by question with intervals, metrics, and the
- * first record that differs.
+ * first differing record.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -22,13 +22,13 @@ import type { RunView } from '../run/runView.ts';
 import { finite, shown } from '../run/shown.ts';
 import { flat } from './overview.ts';
 
-/** Records of a run that are read for a comparison. */
+/** Records of each run read for a comparison. */
 const RECORDS_MAX = 3_000_000;
 const VALUE_MAX = 500;
 /** A question counts as solved when at least this share of its rollouts is right. */
 const SOLVED = 0.5;
 
-/** What is said of a pair besides the first record that differs; both runs are read for it. */
+/** The comparison without the first differing record; it reads both runs. */
 export type Figures = Pick<
   DiffData,
   'settings' | 'settingsTotal' | 'paired' | 'pairedWhy' | 'metrics'
@@ -150,14 +150,14 @@ function differentWhy(a: readonly Scored[], b: readonly Scored[]): string {
     : 'they were asked different questions';
 }
 
-/** By what was asked: questions that are made from a seed have the same ids under any other. */
+/** By what was asked: generated questions have the same ids under every seed. */
 function byQuestionAsked(groups: readonly Scored[]): ReadonlyMap<string, Scored> {
   const asked = ({ question: { id, question, answers } }: Scored): string =>
     JSON.stringify([id, question, answers]);
   return new Map(groups.map((group) => [asked(group), group]));
 }
 
-/** Both sides in the order of the same questions. */
+/** Both sides in the same order of questions. */
 function flipsOf(before: readonly Scored[], after: readonly Scored[]): Flip[] {
   const [a, b] = [byQuestion(before, 'accuracy'), byQuestion(after, 'accuracy')];
   return before.flatMap((group, i): Flip[] => {

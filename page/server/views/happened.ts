@@ -1,4 +1,4 @@
-/** The data of what happened: the change points of all curves, those of the same step together. */
+/** The data of what happened: the change points of all curves, grouped by step. */
 import { metricNames } from '../../../summary/index.ts';
 import { isTimeMetric, topics } from '../../../topics/index.ts';
 import type { HappenedData, HappenedEvent, LevelChange } from '../../wire/index.ts';
@@ -13,7 +13,7 @@ const CHANGES_MAX = 8;
 /** Values of a curve that are compared. */
 const BUCKETS = 400;
 const SEARCH_MAX = 10_000;
-/** Schedules: they change because they were told to. */
+/** Schedules: they change because their settings say so. */
 const schedules: ReadonlySet<string> = new Set([metricNames.learningRate, 'round/share']);
 
 interface Change extends LevelChange {
@@ -64,7 +64,7 @@ function withoutStep({ name, before, after, size }: Change): LevelChange {
   return { name, before, after, size };
 }
 
-/** Those with the largest changes, of learning if there are any, by step. */
+/** The largest changes by step, of learning if there are any. */
 function largest(events: readonly Change[][]): Change[][] {
   const size = (event: readonly Change[]): number => (event.find(isLearning) ?? event[0]!).size;
   const first = [...events].sort((a, b) => size(b) - size(a)).slice(0, EVENTS_MAX);
@@ -81,7 +81,7 @@ function changesOf({ book }: RunView, name: string, last: number): Change[] {
   }));
 }
 
-/** Changes at one step or the next are one event, its largest change first. */
+/** Changes at one step or the next are one event, the largest first. */
 function together(changes: readonly Change[]): Change[][] {
   const events: Change[][] = [];
   for (const change of changes) {
@@ -101,7 +101,7 @@ async function rounds(
 ): Promise<(step: number) => Pick<HappenedEvent, 'round' | 'begins'>> {
   const { facts } = await view.look();
   const { results, curves } = await view.achievement.get(facts);
-  // Of each round the last step, after the 0 of the time before.
+  // The last step of each round, after a 0 for the time before training.
   const ends = curves.roundEnds;
   return (step) => {
     const place = ends.findIndex((end) => step <= end);
@@ -111,7 +111,7 @@ async function rounds(
   };
 }
 
-/** The first of those that the step was trained on. */
+/** The first of the rollouts that the step was trained on. */
 async function rolloutOf(
   { view, moment }: Pick<Asked, 'view' | 'moment'>,
   step: number,

@@ -15,7 +15,7 @@ interface Range {
   readonly x: MetricsData['x'];
   readonly from: number;
   readonly to: number;
-  /** Most buckets a series. */
+  /** Most buckets per series. */
   readonly most: number;
 }
 
@@ -26,7 +26,7 @@ export const whole: Range = {
   most: limits.bucketsDefault,
 };
 
-/** Those that an overview shows: the six that matter most, in order, of what a run has. */
+/** The metrics of an overview: the six that matter most among those that a run has, in order. */
 const curves: readonly string[] = [
   metricNames.reward,
   metricNames.accuracy,
@@ -112,7 +112,7 @@ function tapOf({ viewed: { name } }: RunView, metric: string | undefined): strin
   return `millrace tap ${name}.metrics${only}`;
 }
 
-/** Read again from the log where a part is wanted finer than the book has it. */
+/** Read again from the log if a part is wanted finer than the book has it. */
 async function closer(view: RunView, series: Series, range: Range): Promise<Series> {
   if (series.width === 1 || series.shown === series.total) return series;
   const fine = await closeUp(view, series.name, range);
@@ -121,7 +121,7 @@ async function closer(view: RunView, series: Series, range: Range): Promise<Seri
   return { ...seriesFrom(fine, series, range), total, odd, oddSteps };
 }
 
-/** Fails with code `USAGE` when the names are too many. */
+/** Fails with code `USAGE` when too many are named. */
 export function seriesOf(
   view: RunView,
   names: readonly string[],

@@ -1,4 +1,4 @@
-/** The data of a run's first page: the mill, six curves, and what it was started with. */
+/** The data of a run's first page: the mill, six curves, and the settings it was started with. */
 import type { RunFacts } from '../../../summary/facts/index.ts';
 import type { Mill, OverviewData, SettingRow } from '../../wire/index.ts';
 import { topicAt } from '../run/mill.ts';
@@ -38,7 +38,7 @@ export async function data({ view, moment }: Asked): Promise<OverviewData> {
   };
 }
 
-/** What is known of it as of then: how many records, but no rates; a stage's history is not kept. */
+/** What is known about that moment: how many records, but no rates; the history of stages is not kept. */
 export function millAt(mill: Mill, moment: Moment): Mill {
   const { step, version, atMs } = moment.at!;
   return {
@@ -87,7 +87,7 @@ export function millAt(mill: Mill, moment: Moment): Mill {
   };
 }
 
-/** By dotted key; those that are not the job's default come first. */
+/** By dotted key; settings that are not the job's default come first. */
 export function settingsOf({ settings, changed = {} }: RunFacts): SettingRow[] {
   const rows = flat(settings, '').map(([name, value]): SettingRow => {
     const from = Object.hasOwn(changed, name) ? changed[name]!.from : null;

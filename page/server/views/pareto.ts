@@ -1,6 +1,5 @@
 /**
- * The data of the Pareto scatter: the groups that were judged in a round, over two axes, with fronts and
- * verdicts.
+ * The data of the Pareto scatter: the groups that a round judged, over two axes, with fronts and verdicts.
  */
 import { MillraceError } from '../../../base/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
@@ -15,9 +14,9 @@ import type { RunView } from '../run/runView.ts';
 import { finite } from '../run/shown.ts';
 import { type Asked, numberIn } from './asked.ts';
 
-/** Verdicts that are looked through, the newest. */
+/** The newest verdicts, among which a round is looked for. */
 const SEARCH_MAX = 200_000;
-/** Groups that are fetched at once; between them the event loop gets its turn. */
+/** Groups fetched at once; in between, the event loop gets its turn. */
 const FETCH = 256;
 
 const axes: ParetoData['axes'] = [
@@ -55,7 +54,7 @@ export async function data({ view, moment, query }: Asked): Promise<ParetoData> 
   return paretoData(view, moment, { round, x, y });
 }
 
-/** The round of a step; undefined if no batch says so. */
+/** The round of a step; undefined if no batch names it. */
 async function roundOf(log: Log, moment: Moment, step: number): Promise<number | undefined> {
   let round: number | undefined;
   const to = moment.endOf(topics.batches.name);
@@ -115,12 +114,12 @@ async function paretoData(
 interface Verdicts {
   readonly judged: readonly Stored<Selected>[];
   readonly rounds: readonly number[];
-  /** Of the round that is shown. */
+  /** For the round that is shown. */
   readonly total: number;
   readonly shownRound: number | null;
 }
 
-/** Of one round: the newest ones. */
+/** The newest of one round. */
 async function verdictsOf(log: Log, moment: Moment, round: number | undefined): Promise<Verdicts> {
   const stats = await log.stats();
   const all = stats.find(({ topic }) => topic === topics.selected.name)?.records ?? 0;

@@ -1,4 +1,4 @@
-/** The data of a question: every group of it. */
+/** The data of a question: all its groups. */
 import { MillraceError } from '../../../base/index.ts';
 import { shellWord, thousands } from '../../../base/text/index.ts';
 import type { QuestionData } from '../../wire/index.ts';

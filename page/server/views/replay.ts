@@ -1,4 +1,4 @@
-/** The data of the scrubber: every step, what a verification found last, and the commands that go back. */
+/** The data of the scrubber: every step, what the last verification found, and the commands that go back. */
 import { metricNames } from '../../../summary/index.ts';
 import type { ReplayData, ReplayStep } from '../../wire/index.ts';
 import { now } from '../run/moment.ts';
@@ -32,7 +32,7 @@ export async function data({ view }: Asked): Promise<ReplayData> {
   };
 }
 
-/** Rewards are of the bucket that the step is in. */
+/** The reward of the bucket that holds the step. */
 function stepsOf({ timeline: { marks }, book }: RunView): ReplayStep[] {
   let every = 1;
   while (marks.length / every > STEPS_MAX) every *= 2;

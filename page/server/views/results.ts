@@ -1,4 +1,4 @@
-/** The data of a run's results: what the report says, as of its last complete evaluation. */
+/** The data of a run's results: the content of the report, as of its last complete evaluation. */
 import { type Achieved, metricNames } from '../../../summary/index.ts';
 import {
   beforeAfterTable,
@@ -19,7 +19,7 @@ import { refOf } from '../run/refs.ts';
 import { cutText, finite } from '../run/shown.ts';
 import type { Asked } from './asked.ts';
 
-/** Curves that come first in a report, of those that have values. */
+/** The first curves of a report, among those that have values. */
 const CURVES = 4;
 const TEXT_MAX = 6_000;
 
@@ -40,7 +40,7 @@ export async function data({ view }: Asked): Promise<ResultsData> {
         metric,
         lines: series.filter(hasPoints).map(lineOf),
       }))
-      // What was measured on held-out questions too comes first.
+      // Metrics that were also measured on held-out questions come first.
       .sort((a, b) => b.lines.length - a.lines.length),
     roundEnds: curves.roundEnds,
     examples: samples.map(({ why, question, before, after }) => ({
@@ -79,7 +79,7 @@ function headlineOf(results: Results): Headline | null {
   };
 }
 
-/** Metrics behind labels: of the figures in their long and short form, and of training. */
+/** The metric behind each label: of the figures in their long and short form, and of training. */
 const aboutLabels: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     figures.flatMap(({ label, short, metric }) => [

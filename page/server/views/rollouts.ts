@@ -1,4 +1,4 @@
-/** The data of the table of rollouts: the newest ones, with what was scored of them. */
+/** The data of the table of rollouts: the newest ones, with their scores. */
 
 import { MillraceError } from '../../../base/index.ts';
 import { thousands } from '../../../base/text/index.ts';

@@ -11,7 +11,7 @@ import { type HeadParts, headOf } from '../run/head.ts';
 import { stretch } from '../run/records.ts';
 import { finite } from '../run/shown.ts';
 
-/** Of `metrics`: a few dozen names a step. */
+/** Records of `metrics`: there are a few dozen names per step. */
 const METRICS_LAST = 1_500;
 const ACCURACY = figures.find(({ key }) => key === 'accuracy')!.metric;
 const SPARK = 40;
@@ -20,14 +20,14 @@ export interface Glance {
   readonly newest: { readonly step: number; readonly version: number } | null;
   readonly metric: string | null;
   readonly values: readonly number[];
-  /** Of held-out questions, as measured last. */
+  /** On held-out questions, as measured last. */
   readonly accuracy: number | null;
   readonly said: readonly WorkerStatus[];
-  /** Whether what was read of it is damaged. */
+  /** Whether what was read is damaged. */
   readonly damaged: boolean;
 }
 
-/** The newest weights, the last values of what training is for, and what its processes said last. */
+/** The newest weights, the last values of what training is for, and the last report of its processes. */
 export async function glance(whole: Log): Promise<Glance> {
   const damage = new Damage();
   const log = damage.noted(whole);
@@ -49,10 +49,10 @@ export async function glance(whole: Log): Promise<Glance> {
   };
 }
 
-/** Of `metrics`, where the last measurement is looked for by the log's index. */
+/** Records of `metrics` among which the log's index looks for the last measurement. */
 const MEASURED_LAST = 100_000;
 
-/** By the log's index, if it has one: it may be older than the last values. */
+/** Through the log's index, if it has one: the measurement may be older than the last values. */
 async function accuracyOf(log: Log): Promise<number | null> {
   if (log.standing === undefined) return null;
   const { rows } = await stretch(log, topics.metrics, {
@@ -76,7 +76,7 @@ export interface RowParts {
   readonly facts: RunFacts;
   /** Null if its log was not opened. */
   readonly seen: Glance | null;
-  /** Why it could not be; empty if it was, or was not tried. */
+  /** Why it could not be opened; empty if it was, or was not tried. */
   readonly problem: string;
   /** Whether that is because it is damaged. */
   readonly damaged: boolean;
@@ -97,7 +97,7 @@ export function rowOf(parts: RowParts): RunRow {
     damaged: seen?.damaged ?? parts.damaged,
   });
   const spark = seen?.values ?? [];
-  // A log that was not read says nothing of who still works on it.
+  // A log that was not read cannot tell who is still working on it.
   const isOpen = seen === null && facts.status === 'running' && !parts.damaged;
   const unread = isOpen ? ({ state: 'unknown' } as const) : {};
   const stateText = seen === null ? problem : head.stateText;

@@ -1,5 +1,5 @@
 /**
- * The data of a topic: its records newest first or from a place on, filtered on the server within a budget
+ * The data of a topic: its records, newest first or from a place on, filtered on the server within a budget
  * that is shown.
  */
 
@@ -19,14 +19,14 @@ import { rowOf } from '../run/topicRow.ts';
 import { where } from '../run/where.ts';
 import { type Asked, numberIn, type ServedView } from './asked.ts';
 
-/** Records that are read at once. */
+/** Records read at once. */
 const STRETCH = 128;
 /** If the partitions are unknown: those of this many of the last records. */
 const LAST = 256;
 const FIELDS_MAX = 60;
 
 interface TopicAsked {
-  /** A ref, or an offset vector as `next` has it; undefined = the end, or the beginning for `on`. */
+  /** A ref, or an offset vector as in `next`; undefined = the end, or the beginning for `on`. */
   readonly offset: string | undefined;
   readonly dir: 'back' | 'on';
   readonly where: string;
@@ -35,7 +35,7 @@ interface TopicAsked {
   readonly full: boolean;
 }
 
-/** The list of topics, or the one that the address names. */
+/** The list of topics, or the topic that the address names. */
 export async function data(asked: Asked): Promise<TopicsData | TopicData> {
   return asked.id === '' ? topicsData(asked) : topic(asked);
 }
@@ -46,7 +46,7 @@ export const other: ServedView['other'] = {
   body: topicLines,
 };
 
-/** The rows of a topic, a line each. */
+/** The rows of a topic, one per line. */
 async function topicLines(asked: Asked): Promise<string> {
   const { rows } = await topic(asked);
   return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
@@ -113,13 +113,13 @@ async function topicData(
   };
 }
 
-/** The expression is another language there: it is left out. */
+/** The command has a different language for expressions, so this one is left out. */
 function commandOf(tap: string, { offset, dir, key, limit }: TopicAsked): string {
   const from = offset !== undefined && /^\d+$/.test(offset) && dir === 'on' ? offset : `-${limit}`;
   return `${tap} --from ${from}${key === undefined ? '' : ` --key ${shellWord(key)}`} -n ${limit}`;
 }
 
-/** One reading of stretches, until enough is found or the budget is used up. */
+/** Reads stretches until enough is found or the budget is used up. */
 class Reading {
   readonly #view: RunView;
   readonly #topic: Topic<unknown>;
@@ -167,12 +167,12 @@ class Reading {
       dir === 'back' ? place > 0 : place < (ends.get(partition) ?? 0),
     );
     if (left.length === 0) return;
-    // Going back, a place is that of the first record that is read.
+    // Going back, a place is that of the first record to be read.
     const vector = left.map(([p, place]) => `${p}-${dir === 'back' ? place - 1 : place}`);
     this.next = left.length === 1 && left[0]![0] === 0 ? vector[0]!.slice(2) : vector.join('.');
   }
 
-  /** Where it stopped: the end of what is still to be read going back, the beginning of it going on. */
+  /** Where it stopped: going back, the end of what is still to be read; going on, the beginning. */
   async #span(
     partition: number,
     { from, to }: { readonly from: number; readonly to: number },
@@ -198,7 +198,7 @@ class Reading {
     return dir === 'back' ? from : to;
   }
 
-  /** First offset after each partition. */
+  /** The first offset after each partition. */
   async #ends(): Promise<ReadonlyMap<number, number>> {
     const { log } = this.#view.viewed;
     if (log.standing !== undefined) return new Map([[0, this.#records]]);
@@ -214,8 +214,7 @@ class Reading {
 }
 
 /**
- * By partition: the end of what is to be read going back, the beginning of it going on. Fails with code
- * `USAGE`.
+ * By partition: going back, the end of what is to be read; going on, the beginning. Fails with code `USAGE`.
  */
 function placesIn(
   { offset, dir }: TopicAsked,
@@ -236,7 +235,7 @@ function placesIn(
   );
 }
 
-/** Dotted names of what a record holds, for `where=`. */
+/** Dotted names of a record's fields, for `where=`. */
 function fieldsOf(value: unknown): string[] {
   const names: string[] = [];
   const visit = (part: unknown, under: string, depth: number): void => {

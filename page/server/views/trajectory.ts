@@ -1,6 +1,5 @@
 /**
- * The data of one rollout: its turns, its tool calls, what it was rewarded for, its neighbours; and its
- * tokens.
+ * The data of one rollout: its turns, its tool calls, its reward, its neighbours; and its tokens.
  */
 
 import { MillraceError } from '../../../base/index.ts';
@@ -22,7 +21,7 @@ import type { Asked, ServedView } from './asked.ts';
 const SEARCH_MAX = 100_000;
 const SURPRISES = 20;
 
-/** The rollout of a ref or an id. Fails with code `NOT_FOUND`. */
+/** The rollout with a ref or an id. Fails with code `NOT_FOUND`. */
 export async function rolloutAt(log: Log, moment: Moment, ref: string): Promise<Stored<Rollout>> {
   const position = positionIn(ref);
   if (position !== null) {
@@ -123,7 +122,7 @@ const emptyGroup = {
   batch: null,
 } as const;
 
-/** Its tokens alone. Fails with code `NOT_FOUND` if the tokenizer is not here. */
+/** Only its tokens. Fails with code `NOT_FOUND` if the tokenizer is not here. */
 async function tokensOf(view: RunView, moment: Moment, ref: string): Promise<Uint8Array> {
   const { value } = await rolloutAt(view.viewed.log, moment, ref);
   const pieces = await piecesFor(view, value);
@@ -180,8 +179,8 @@ function callOf({ value, position }: Stored<ToolCall>): Call {
 }
 
 /**
- * Without pieces one turn with the whole text. Calls belong to the tool turns by their numbers; what is left,
- * to the last. A branch has no records of the calls that it copied: its parent made them.
+ * Without pieces, one turn with the whole text. Calls belong to the tool turns by their numbers; any that are
+ * left, to the last turn. A branch has no records of the calls that it copied: its parent made them.
  */
 function turnsOf(
   rollout: Rollout,
@@ -217,7 +216,7 @@ function turnsOf(
   });
 }
 
-/** A tool turn names its tools, several comma-separated. */
+/** A tool turn names its tools, separated by commas. */
 function namesIn({ tool }: Segment): number {
   return (tool ?? '').split(',').length;
 }
@@ -276,7 +275,7 @@ function surprisesOf(
   });
 }
 
-/** First rollouts of the groups that were scored before and after this one. */
+/** The first rollouts of the groups scored before and after this one. */
 async function neighboursOf(
   log: Log,
   moment: Moment,

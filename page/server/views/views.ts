@@ -1,4 +1,4 @@
-/** The server's half of a view of a run: the file in this folder that has the view's name. */
+/** The server's half of a run's views: each is the file in this folder that has the view's name. */
 import type { RunPage } from '../../wire/index.ts';
 import type { ServedView } from './asked.ts';
 

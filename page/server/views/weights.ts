@@ -1,4 +1,4 @@
-/** The data of weights: their manifest, the step that made them, and the rollouts that they made. */
+/** The data of weights: their manifest, the step that made them, and the rollouts they sampled. */
 
 import { takeWhile } from 'rxjs';
 import { MillraceError } from '../../../base/index.ts';
@@ -27,7 +27,7 @@ export async function data({ view, moment, id }: Asked): Promise<WeightsData> {
   return found!;
 }
 
-/** Of several versions, with one pass over the rollouts. Fails with code `NOT_FOUND`. */
+/** For several versions, in one pass over the rollouts. Fails with code `NOT_FOUND`. */
 export async function weightsData(
   view: RunView,
   moment: Moment,
@@ -72,7 +72,7 @@ async function dataOf(
   };
 }
 
-/** The last one: a run that was resumed may have written a version again. */
+/** The last one: a resumed run may have written a version again. */
 async function manifestOf(
   { viewed: { log }, timeline }: RunView,
   moment: Moment,
@@ -113,7 +113,7 @@ async function batchOf(
   };
 }
 
-/** Those that are kept step by step. */
+/** Only of series that still keep every step. */
 function metricsAt({ book }: RunView, step: number): WeightsData['metrics'] {
   return book.names.flatMap(({ name }) => {
     const series = book.series(name);
@@ -123,7 +123,7 @@ function metricsAt({ book }: RunView, step: number): WeightsData['metrics'] {
   });
 }
 
-/** Of each, looked for from the moment on when the weights were there. */
+/** The rollouts of each, searched from the time its weights existed. */
 async function rolloutsOf(
   log: Log,
   moment: Moment,
