@@ -3,7 +3,7 @@
  * over topics.
  *
  * The rest is under `millrace/streams`, `millrace/model`, `millrace/operators`, `millrace/jobs`,
- * `millrace/losses` and `millrace/testing`; every name here is in one of the rooms that it comes from.
+ * `millrace/losses` and `millrace/testing`; every name here comes from one of those rooms.
  */
 
 // The job and its methods
@@ -62,7 +62,7 @@ export {
   toolStarSettings,
   trainPolicy,
 } from './jobs.ts';
-// The policy: engines, trainers, servers, tokenizers, models of text
+// The policy: engines, trainers, servers, tokenizers, text models
 export {
   type AdvantageName,
   advantageEstimators,

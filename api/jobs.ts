@@ -1,5 +1,5 @@
 /**
- * `millrace/jobs`: the methods, their settings, and the pieces that a method of your own is wired from.
+ * `millrace/jobs`: the methods, their settings, and the pieces for wiring your own method.
  */
 
 export { type Agent, type AgentFunction, type AgentTask, functionAgent } from '../gateway/index.ts';

@@ -1,5 +1,5 @@
 /**
- * What a loss of your own is written with: `import { defineLoss, multiply, sum, … } from 'millrace/losses'`.
+ * The pieces for writing your own loss: `import { defineLoss, multiply, sum, … } from 'millrace/losses'`.
  */
 export {
   add,

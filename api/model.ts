@@ -1,6 +1,6 @@
 /**
  * `millrace/model`: policies and what trains them: engines and trainers, checkpoints, Hugging Face folders,
- * adapters, servers and their wires, tokenizers, models of text, losses' names, advantages.
+ * adapters, servers and their wire formats, tokenizers, text models, the names of losses, advantages.
  */
 
 export { type SleepClock, sleepClock } from '../base/index.ts';

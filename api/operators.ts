@@ -1,5 +1,5 @@
 /**
- * `millrace/operators`: what a method is made of: rollout, branching, tools, rewards, sampling, batches, the
+ * `millrace/operators`: what methods are made of: rollout, branching, tools, rewards, sampling, batches, the
  * flywheel, metrics.
  */
 

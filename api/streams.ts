@@ -1,5 +1,5 @@
 /**
- * What the rest of the package, and its users, use of `streams`.
+ * The part of `streams` that the rest of the package and its users use.
  */
 export { type Clock, hasCode, MillraceError, messageOf, systemClock } from '../base/index.ts';
 export { defineTopic, shapes, type TopicSpec } from '../streams/contracts/index.ts';

@@ -1,7 +1,8 @@
 /**
- * Which copies of this library are loaded in this process: each registers itself on loading. Two copies do
- * not work together: each treats what the other made (a delivery, an error, a schema) as foreign. It happens
- * when a job file imports a different copy from the one that runs it.
+ * Which copies of this library are loaded in this process: each registers itself on loading.
+ *
+ * Two copies do not work together: each treats what the other made (a delivery, an error, a schema) as
+ * foreign. It happens when a job file imports a different copy from the one that runs it.
  */
 import { fileURLToPath } from 'node:url';
 

@@ -3,10 +3,10 @@
  *
  * A small job is started again and again in processes of its own and killed with SIGKILL at random moments:
  * by the clock, and at named points (inside a commit, inside an optimiser step, between the files of a
- * checkpoint and its manifest, …; chaos/points.ts), until its run is done; then another run begins, until
- * there have been as many kills as were asked for. On Kafka a broker of its own is killed and started again
- * meanwhile. Each finished run must keep every invariant of `millrace doctor` and have, version by version,
- * the weights of a run that was left alone. Exit code 1 when one does not; its folder is kept.
+ * checkpoint and its manifest, …; chaos/points.ts), until its run is done; then another run begins, until the
+ * requested number of kills is reached. On Kafka, a separate broker is killed and restarted at the same time.
+ * Each finished run must keep every invariant of `millrace doctor` and have, version by version, the weights
+ * of an undisturbed run. Exit code 1 if one does not; its folder is kept.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,7 +58,7 @@ const onKafka = log === 'kafka';
 const STARTS_MAX = 200;
 /** Kills of the job between two of the broker. */
 const KILLS_A_BROKER = 6;
-/** Part of the kills that come by the clock. */
+/** Share of the kills that come by the clock. */
 const BY_CLOCK = 1 / 3;
 
 interface Tally {
@@ -69,7 +69,7 @@ interface Tally {
   runs: number;
   brokerKills: number;
   records: number;
-  /** Kills by what they came by. */
+  /** Kills by cause. */
   readonly by: Record<string, number>;
   readonly violations: string[];
 }
@@ -92,8 +92,8 @@ interface Undisturbed {
   readonly digests: readonly string[];
   readonly reached: Readonly<Record<Point, number>> | null;
   /**
-   * The shortest whole attempt seen: a kill by the clock falls within it, or most would come too late on a
-   * busy machine.
+   * The shortest whole attempt seen: kills by the clock fall within it, or most would come too late on a busy
+   * machine.
    */
   ms: number;
 }
@@ -121,12 +121,12 @@ function killOf(
     return { kill: null, killMs: chance.uniform(1) * ms, by: 'clock' };
   }
   const point = points[chance.integer(2, points.length)]!;
-  // Early, as an attempt has only what the ones before it left.
+  // Early, since an attempt has only the work that the ones before it left.
   const after = chance.integer(3, Math.max(1, Math.ceil(reached[point] / 3)));
   return { kill: { point, after, turns: chance.integer(4, 6) }, killMs: null, by: point };
 }
 
-/** Starts a run until it is done; once there have been enough kills it is left to end. */
+/** Starts a run until it is done; once there have been enough kills it is left alone to finish. */
 async function oneRun(subject: Subject, alone: Undisturbed, number: number): Promise<void> {
   const run = `chaos-${stamp}-${number}`;
   await subject.prepare(run);
@@ -152,7 +152,7 @@ async function oneRun(subject: Subject, alone: Undisturbed, number: number): Pro
       !attempt.out.startsWith(OPENED) &&
       attempt.err.includes("'KAFKA'")
     ) {
-      // No broker answers at the start: it says so and ends, and is started again when one does.
+      // If no broker answers at the start, the attempt says so and ends, and is started again when one does.
       tally.refused += 1;
       await broker;
     } else wrong.push(`start ${start + 1} failed: ${lastLines(attempt)}`);
@@ -178,10 +178,10 @@ function lastLines({ code, signal, err }: Ended): string {
   return `${code ?? signal}: ${err.trim().split('\n').slice(-12).join(' | ')}`;
 }
 
-/** On Kafka: the broker, and while it is down its coming back. */
+/** On Kafka: the broker, and its restart while it is down. */
 const kafka: { broker: Broker | null; back: Promise<void> | null } = { broker: null, back: null };
 
-/** Killed, gone for a while, and there again, while the job is started and killed on. */
+/** Killed, gone for a while, and back again, while the job goes on being started and killed. */
 async function restartBroker(): Promise<void> {
   tally.brokerKills += 1;
   const port = Number(kafka.broker!.address.split(':')[1]);

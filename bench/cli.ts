@@ -1,8 +1,8 @@
 /**
  * What a command costs: `npm run bench:cli`.
  *
- * Processor time (user and system) of `millrace …` and of `node -e 0`, alternately, so that others on the
- * machine change their ratio little. The run that is looked at is a round of the quickstart. Needs a build.
+ * Processor time (user and system) of `millrace …` and of `node -e 0`, alternately, so that other load on the
+ * machine hardly changes their ratio. The inspected run is a round of the quickstart. Needs a build.
  */
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { benchmark, count } from './options.ts';
 import { folderOnDisk, median, print, type Row } from './table.ts';
 
 const MAIN = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
-/** What `node -e 0` took where the limits were set. */
+/** What `node -e 0` took on the machine where the limits were set. */
 const BARE_MS = 60;
 
 /** The command lines, with their limits on that machine. */
@@ -25,7 +25,7 @@ const LINES: readonly (readonly [line: string, limitMs: number])[] = [
   ['report first', 1500],
 ];
 
-/** Makes a node say, as it ends, what it has used. */
+/** Makes Node report what it has used when it exits. */
 const TELLING = 'process.on("exit",()=>process._rawDebug(JSON.stringify(process.cpuUsage())))';
 
 /** Processor time of a node with these arguments, in milliseconds. */

@@ -1,11 +1,11 @@
 /**
  * A topic that others write: `npm run foreign`.
  *
- * A foreign producer (kafkajs) feeds a topic for some minutes, bad records and repeated ones among the good.
- * A job that asks them is killed with SIGKILL while it does, and the broker is killed and started again. At
- * the end every good question must be in the job's log once, and every bad record among its dead letters
- * once. Exit code 1 when not; the folder is kept. The job's log is a folder, or is on the broker of the
- * foreign topic (`--log same`), or on one of its own (`--log another`), which is killed too.
+ * A foreign producer (kafkajs) feeds a topic for some minutes, with bad and repeated records among the good
+ * ones. A job that asks these questions is repeatedly killed with SIGKILL, and the broker is killed and
+ * restarted. At the end every good question must be in the job's log once, and every bad record among its
+ * dead letters once. Exit code 1 if not; the folder is kept. The job's log is a folder, or is on the broker
+ * of the foreign topic (`--log same`), or on one of its own (`--log another`), which is killed too.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -107,7 +107,7 @@ async function feed(): Promise<void> {
   fed = true;
 }
 
-/** Starts the job again until it is done. */
+/** Restarts the job until it is done. */
 async function ask(): Promise<void> {
   for (;;) {
     starts += 1;
@@ -148,7 +148,7 @@ function say(line: string): void {
   console.error(line);
 }
 
-/** What is in the log, by how often. */
+/** How often each question is in the log. */
 async function counted(): Promise<{ asked: Map<string, number>; letters: Map<string, number> }> {
   const log = await openAnyLog({ topics: allTopics, at: logAt, run: RUN, mode: 'read' });
   const asked = new Map<string, number>();
@@ -171,7 +171,7 @@ await broker.stop();
 await ownBroker?.stop();
 const missing = Array.from({ length: size }, (_, i) => `q${i}`).filter((id) => !asked.has(id));
 const twice = [...asked, ...letters].filter(([, times]) => times > 1).map(([id]) => id);
-// The job may end before the last bad ones.
+// The job may end before the last bad records.
 const unread = Math.max(0, Math.ceil(size / 7) - 3 - letters.size);
 const result = {
   size,

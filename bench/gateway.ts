@@ -1,9 +1,9 @@
 /**
- * What the gateway costs between agents and a model's server: `npm run bench:gateway`. Needs a build.
+ * What the gateway costs between agents and a model server: `npm run bench:gateway`. Needs a build.
  *
- * Agents, gateway and model are a process each, and the gateway's alone is measured: all that it uses is
- * what it adds. The model's server answers at once, or after the time that one takes; everything else is as
- * in a run: protocol, chat template of a real model, tokenizer of a real model, call tree, a log on disk.
+ * Agents, gateway and model run in a process each, and only the gateway's is measured: all that it uses is
+ * added cost. The model server answers at once, or after a realistic time; everything else is as in a run:
+ * protocol, chat template and tokenizer of a real model, call tree, a log on disk.
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -38,7 +38,7 @@ const { json, model, sessions, calls, idle, turns, profile } = benchmark(
     profile?: string;
   }>();
 
-/** A model's time for a token; calls ask for 500 to 1,500. */
+/** A model's time per token; calls ask for 500 to 1,500. */
 const TOKEN_MS = 1;
 const TEMPLATE = new URL('../test/operators/dialect/fixtures/qwen2.5.jinja', import.meta.url);
 
@@ -57,7 +57,7 @@ async function talked(
   return ask<Talked>(clients, { ...opened, calls: each });
 }
 
-/** Processor time of a call. */
+/** Processor time of one call. */
 async function turn(world: World): Promise<Talked & { readonly cpuMs: number }> {
   const before = await ask<Used>(world.host, { kind: 'used', collect: false });
   const made = await talked(world);
@@ -67,7 +67,7 @@ async function turn(world: World): Promise<Talked & { readonly cpuMs: number }> 
 
 async function rows(world: World): Promise<Row[]> {
   const { host, server } = world;
-  // V8 compiles for thousands of calls; a job sees what comes after.
+  // V8 compiles during the first thousands of calls; a job spends its life after that.
   for (let i = 0; i < 4; i++) await talked(world);
   await ask<Opened>(host, { kind: 'open', count: 0 });
   const before = await ask<Used>(host, { kind: 'used', collect: true });

@@ -73,7 +73,7 @@ interface Torch {
   readonly name?: string;
 }
 
-/** The last line of what a program prints, as JSON; or why there is none. */
+/** The last line of a program's output, as JSON; or why there is none. */
 function lastLine<T>(command: string, args: readonly string[], input = ''): T | Failed {
   const env = { ...process.env, NVIDIA_TF32_OVERRIDE: '0', HF_HUB_OFFLINE: '1' };
   const ran = spawnSync(command, args, { encoding: 'utf8', env, input, maxBuffer: 2 ** 26 });
@@ -105,7 +105,7 @@ function torchOn(path: string): Torch | Failed {
   return lastLine<Torch>(python.path, ['bench/model/yardsticks/gpu.py'], work);
 }
 
-/** Their numbers by what they are of. */
+/** Their numbers, by what they measure. */
 type Sides = Readonly<Record<string, Omit<Speed, 'openMs'> | Failed>>;
 
 async function providerRows(): Promise<AnyRow[]> {

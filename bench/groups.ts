@@ -9,7 +9,7 @@ import { type Draws, draws } from '../base/draws.ts';
 import { dispersion } from '../operators/sampling/dispersion.ts';
 import type { Point } from '../operators/sampling/fronts.ts';
 
-/** Rollout groups that are really made; points are drawn from their variances. */
+/** The number of rollout groups that are really made; points are drawn from their variances. */
 const POOL = 4096;
 const CALLS_MAX = 5;
 

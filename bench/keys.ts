@@ -1,10 +1,10 @@
 /**
- * `npm run bench:keys`: records found by key in an embedded log, and what its index costs the append.
+ * `npm run bench:keys`: records found by key in an embedded log, and what its index costs when appending.
  *
- * The log is a run's: rollouts of about `--bytes`, a group of eight a question, in commits of a hundred, each
- * durable. Another log grows next to it, turn by turn, without an index; its rate is the yardstick of the
- * append. Then the log is opened to read and asked for questions drawn at random; some are compared with what
- * a reading of the topic's stretch gives.
+ * The log is like a run's: rollouts of about `--bytes`, a group of eight per question, in commits of a
+ * hundred, each durable. A second log without an index grows next to it, in turns; its rate is the yardstick
+ * for appending. Then the log is opened to read and asked for randomly drawn questions; some are compared
+ * with a plain reading of the topic.
  */
 import assert from 'node:assert/strict';
 import { rmSync, statSync } from 'node:fs';
@@ -58,7 +58,7 @@ async function fill(log: Log, from: number, to: number): Promise<void> {
   }
 }
 
-/** Turns of one log and the other, the first in turns too. */
+/** Alternates between the two logs, each going first in turn. */
 async function append(folder: string): Promise<Row> {
   const ours = await openLog({ folder: join(folder, 'ours'), mode: 'write' });
   const plain = await openLog({ folder: join(folder, 'plain'), mode: 'write', index: false });

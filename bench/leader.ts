@@ -1,10 +1,10 @@
 /**
  * What one leader encodes and sends: `npm run bench:leader`.
  *
- * A step as the trainer sink makes it: the groups of a batch read from a log on disk, made into sequences,
- * and trained on by a service over HTTP, in another process, that computes nothing. Once as our service does
- * it, with packed numbers and in one pass, and once with JSON and two, as all others. Processor time is that
- * of all threads of this process.
+ * A step as the trainer sink makes it: the groups of a batch are read from a log on disk, made into
+ * sequences, and trained on by a service over HTTP, in another process, that computes nothing. Once as with
+ * our service, with packed numbers and in one pass, and once as with all others, with JSON and in two.
+ * Processor time covers all threads of this process.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ import { type Batch, type Rollout, type Scored, topics } from '../topics/index.t
 import { benchmark, count } from './options.ts';
 import { folderOnDisk, median, print, type Row, timeMs } from './table.ts';
 
-/** The leader's processor time per trained token, beside what it was with JSON. */
+/** The leader's processor time per trained token, next to its time with JSON. */
 const TIMES_GOAL = 10;
 const GROUP = 8;
 const PROMPT = 500;
@@ -48,7 +48,7 @@ them, by our service beside others.`,
 
 function rollout(row: number): Rollout {
   const { tokens } = options;
-  // Four segments of the policy, and results of tools between them.
+  // Four segments of the policy, with results of tools between them.
   const quarter = Math.floor(tokens / 4);
   const segments = Array.from({ length: 4 }, (_, i) => {
     const [start, end] = [i * quarter, i === 3 ? tokens : (i + 1) * quarter];
@@ -102,7 +102,7 @@ async function written(log: Log): Promise<Batch> {
 }
 
 interface Measured {
-  /** Milliseconds, of this process's processors and on the wall. */
+  /** Milliseconds, of processor time and on the clock. */
   readonly processorMs: number;
   readonly ms: number;
   readonly tokens: number;
@@ -145,7 +145,7 @@ async function middle(trainer: TinkerTrainer, log: Log, batch: Batch): Promise<M
     const { tokens } = await trainer.step({ sequences, loss: { name: 'clipped' }, lr: 1e-5 });
     return tokens;
   };
-  // Workers, graphs and compiled code are there from the second step on.
+  // Workers, graphs and compiled code exist from the second step on.
   await step();
   const all: Measured[] = [];
   for (let i = 0; i < options.steps; i++) {
@@ -159,7 +159,7 @@ async function middle(trainer: TinkerTrainer, log: Log, batch: Batch): Promise<M
   return all.find(({ processorMs }) => processorMs === at)!;
 }
 
-/** A million tokens of one body, on this thread. */
+/** A million tokens in one body, on this thread. */
 async function encoded(encode: (data: readonly Datum[]) => Uint8Array) {
   const data = Array.from({ length: 64 }, (_, row): Datum => {
     const { tokens, logProbs } = rollout(row);

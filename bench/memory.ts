@@ -1,5 +1,5 @@
 /**
- * What training takes of memory, compared with what the check before a run says: `npm run bench:memory`.
+ * The memory that training takes, compared with what the check before a run predicts: `npm run bench:memory`.
  *
  * Each measurement is the peak of a process of its own: two steps of `clipped`, and a save.
  */

@@ -30,7 +30,7 @@ their bounds. Exit code 1 when one is exceeded.`,
   .opts<{ minutes: number; json: boolean }>();
 const totalMs = minutes * 60_000;
 
-/** How far the source may be ahead of its reader, and how many items it commits at once. */
+/** How far the source may run ahead of its reader, and how many items it commits at once. */
 const LEAD_MAX = 1_024;
 const CHUNK = 64;
 const WORK = { inflightMax: 64, concurrency: 8, ms: 4 };
@@ -39,7 +39,7 @@ const SLOW = { inflightMax: 32, ms: 2 };
 const QUIET = { ms: 4_000, everyMs: 10 };
 const BURST_MS = 4_000;
 const SAMPLE_MS = 1_000;
-/** Megabytes of memory of our own (not the log's file, mapped into it) that may come each minute. */
+/** Megabytes of our own memory (without the log's mapped file) that may be added per minute. */
 const GROWTH_MAX = 4;
 const MB = 1 << 20;
 
@@ -47,7 +47,7 @@ interface Sample {
   readonly ms: number;
   /** Resident, all of it. */
   readonly rss: number;
-  /** Resident and of no file: where the system reports it (Linux), else `rss`. */
+  /** Resident and not backed by a file if the system reports it (Linux), else `rss`. */
   readonly own: number;
 }
 
@@ -82,7 +82,7 @@ function answered({ id }: Question): Rollout {
 const stop = new AbortController();
 let lead = 0;
 let last: FlowStats | null = null;
-/** Most records that a stage had in hand, by its name. */
+/** Most records that a stage held at once, by its name. */
 const largest = new Map<string, number>();
 
 function look(stats: FlowStats): void {

@@ -17,7 +17,7 @@ import { folderOnDisk, print, type Row } from './table.ts';
 
 /** The best published gain of asynchronous over synchronous training of this kind is 2.77. */
 const TIMES_GOAL = 2.8;
-/** The part of all machines that trains in the stream; where phases take turns, each has all of them. */
+/** Share of all machines that trains in the stream; where phases take turns, each has all machines. */
 const TRAINER_SHARE = 1 / 8;
 /** Within a tenth of total work over capacity. */
 const BOUND_GOAL = 1.1;
@@ -82,7 +82,7 @@ async function streamed(which: Simulation, lagMax: number): Promise<StreamRun> {
   return run;
 }
 
-/** `goals`: on the rows of lag 1. */
+/** `goals`: set on the rows of lag 1. */
 async function rowsFor(which: Simulation, name: string, goals: boolean): Promise<Row[]> {
   const lagging: [number, StreamRun][] = [];
   for (const lagMax of [0, 1, 4]) lagging.push([lagMax, await streamed(which, lagMax)]);

@@ -2,9 +2,9 @@
  * What every benchmark measures with, and what it prints: a table for people, or with `--json` one JSON
  * object as the last line.
  *
- * A row compares two things measured in the same process on the same machine, so its ratio can be read where
- * its numbers cannot. A goal that is missed is printed as missed and is not an error: how busy the machine
- * is, is not ours.
+ * A row compares two things measured in the same process on the same machine, so its ratio is meaningful
+ * where its numbers are not. A missed goal is printed as missed and is not an error: we cannot control how
+ * busy the machine is.
  */
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ export interface Row {
   readonly unit: string;
   readonly ours: number;
   readonly theirs: number;
-  /** What a reader has to know of this measurement. */
+  /** What a reader has to know about this measurement. */
   readonly note?: string;
 }
 
@@ -56,7 +56,7 @@ export async function timeMs(work: () => unknown): Promise<number> {
   return performance.now() - startMs;
 }
 
-/** Times of the same number of records, ours and theirs, as rates of their medians. */
+/** Times for the same number of records, ours and theirs, as rates of their medians. */
 export function recordsPerSecond(
   { what, against, goal = null }: Pick<Row, 'what' | 'against'> & Partial<Pick<Row, 'goal'>>,
   records: number,
@@ -117,7 +117,7 @@ function outcome({ ratio, goal, atMost }: Row): string {
   return (atMost ? ratio <= goal : ratio >= goal) ? 'met' : 'MISSED';
 }
 
-/** Three digits that count; thousands in full. */
+/** Three significant digits; thousands in full. */
 function short(value: number): string {
   return value >= 1000 ? Math.round(value).toLocaleString('en') : String(+value.toPrecision(3));
 }

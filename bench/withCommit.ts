@@ -1,4 +1,4 @@
-/** A log with another way to commit, for a benchmark that times commits or is killed in them. */
+/** A log with a different commit, for benchmarks that time commits or get killed in them. */
 import type { Log } from '../streams/log.ts';
 
 export function withCommit(log: Log, commit: Log['commit']): Log {

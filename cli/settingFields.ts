@@ -1,7 +1,8 @@
 /**
- * The settings in a job's zod schema: its fields, their descriptions, and the defaults of its groups. Nothing
- * else looks inside zod. A schema may be wrapped (optional, a default, a transformation); this looks through
- * the layers.
+ * The settings in a job's zod schema: its fields, their descriptions, and the defaults of its groups.
+ *
+ * Nothing else looks inside zod. A schema may be wrapped (optional, a default, a transformation); this looks
+ * through the layers.
  */
 import type { z } from 'zod';
 

@@ -1,8 +1,10 @@
 /**
  * An agent's model call and its answer, independent of protocol: every protocol is translated to and from
- * this. Nothing here is about tokens. The same conversation gives the same messages whichever protocol
- * carried it, except for what an SDK changes on the way (arguments rewritten, reasoning left out): `sameTurn`
- * says what counts.
+ * this.
+ *
+ * Nothing here is about tokens. The same conversation gives the same messages whichever protocol carried it,
+ * except for what an SDK changes on the way (arguments rewritten, reasoning left out): `sameTurn` says what
+ * counts.
  */
 
 import type { McpServer } from '../operators/tools/mcp/index.ts';

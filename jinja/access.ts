@@ -1,6 +1,6 @@
 /**
  * `value.name` and `value[key]` as Jinja's immutable sandbox looks them up: methods and fields of Python's
- * types, then items; what is not there is undefined, and what would change a value cannot be reached.
+ * types, then items; what is missing is undefined, and whatever would change a value is out of reach.
  */
 import { bindPositional, integer, optionalInteger } from './arguments.ts';
 import { scan, uncounted, visit } from './budget.ts';
@@ -229,7 +229,7 @@ export function getSlice(value: Value, { start, stop, step }: Slice): Value {
   return fail(`'${typeName(value)}' object is not subscriptable`);
 }
 
-/** What calling a value gives. */
+/** The result of calling a value. */
 export function callValue(value: Value, args: Arguments): Value {
   if (value instanceof Undefined) return fail(value.message);
   lookAt(args);

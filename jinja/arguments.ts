@@ -48,10 +48,10 @@ export function integer(value: Value | undefined, otherwise: number): number {
   return Number(limited < -1_000_000_000n ? -1_000_000_000n : limited);
 }
 
-/** Wider than any line that a template writes. */
+/** Wider than any line a template writes. */
 const SIZE_MAX = 100_000;
 
-/** A whole number of characters, places or items that are made of it. */
+/** A whole number of characters, places or items that will be made. */
 export function sizeOf(value: Value | undefined, otherwise: number): number {
   return checkedSize(integer(value, otherwise));
 }
@@ -60,7 +60,7 @@ export function checkedSize(size: number): number {
   return size > SIZE_MAX ? unsupported(`a width or number of ${size}`) : size;
 }
 
-/** As `integer`, where None is the same as nothing. */
+/** Like `integer`, but None counts as left out. */
 export function optionalInteger(value: Value | undefined): number | null {
   return value === undefined || value === null ? null : integer(value, 0);
 }

@@ -1,4 +1,4 @@
-/** The tree of a template. Every node knows the line that it begins on. */
+/** The tree of a template. Every node knows the line on which it begins. */
 
 export type Expression =
   | {
@@ -83,7 +83,7 @@ export type Expression =
       readonly line: number;
     };
 
-/** `of` is null if the body of a block is filtered. */
+/** `of` is null if the filter applies to the body of a block. */
 export interface Filter {
   readonly kind: 'filter';
   readonly of: Expression | null;
@@ -177,6 +177,6 @@ export type Statement =
       readonly body: Body;
       readonly line: number;
     }
-  /** Marks what the policy writes, for training masks; it renders as what is inside. */
+  /** Marks what the policy writes, for training masks; it renders as its body. */
   | { readonly kind: 'generation'; readonly body: Body; readonly line: number }
   | { readonly kind: 'break' | 'continue'; readonly line: number };

@@ -16,7 +16,7 @@ export const TOO_DEEP = 'it is nested too deeply';
 
 /** A conversation of a megabyte takes a few hundred thousand. */
 const WORK_MAX = 2_000_000;
-/** The same without a deadline. The slowest steps that are counted take a few microseconds. */
+/** The same without a deadline. The slowest steps that count take a few microseconds. */
 const QUICK_MAX = 500_000;
 /** Characters that cost as much as a step. */
 const CHARACTERS = 8;
@@ -24,7 +24,7 @@ const CHARACTERS = 8;
 /** Statements and expressions within each other, those of called macros included. */
 const DEPTH_MAX = 400;
 
-/** What cannot be rendered without a deadline, and can perhaps with one. */
+/** The template cannot be rendered without a deadline, but perhaps with one. */
 export class NeedsDeadline extends Error {}
 
 let left = Number.POSITIVE_INFINITY;
@@ -32,7 +32,7 @@ let left = Number.POSITIVE_INFINITY;
 let quick = Number.POSITIVE_INFINITY;
 let depth = 0;
 
-/** What `act` gives, within the budget. `timed` = a deadline of the caller's ends it. */
+/** The result of `act`, within the budget. `timed` = the caller has a deadline that ends it. */
 export function budgeted<Result>(timed: boolean, act: () => Result): Result {
   left = WORK_MAX;
   quick = timed ? Number.POSITIVE_INFINITY : QUICK_MAX;
@@ -44,7 +44,7 @@ export function budgeted<Result>(timed: boolean, act: () => Result): Result {
   }
 }
 
-/** So many steps or items more. */
+/** Spends this many steps or items. */
 export function spend(work = 1): void {
   left -= work;
   if (left < 0)
@@ -52,17 +52,17 @@ export function spend(work = 1): void {
   take(work);
 }
 
-/** So many characters are looked through. */
+/** Spends for searching this many characters. */
 export function scan(characters: number): void {
   take(characters / CHARACTERS);
 }
 
-/** So many items or names are gone through. */
+/** Spends for visiting this many items or names. */
 export function visit(items: number): void {
   take(items);
 }
 
-/** What follows may take longer than what it is given says. */
+/** What follows may take longer than its input tells. */
 export function uncounted(): void {
   if (Number.isFinite(quick)) throw new NeedsDeadline();
 }
@@ -72,7 +72,7 @@ function take(work: number): void {
   if (quick < 0) throw new NeedsDeadline();
 }
 
-/** What `act` gives and what it spent; null where nothing is counted. */
+/** The result of `act` and what it spent; null if nothing is counted. */
 export function metered<Result>(act: () => Result): {
   readonly result: Result;
   readonly work: number | null;

@@ -1,11 +1,11 @@
-/** What Jinja finds while compiling: unknown filters and tests, if they are sure to be needed. */
+/** What Jinja detects while compiling: unknown filters and tests, if they are certain to be needed. */
 import { fail } from './failure.ts';
 import { FILTERS } from './filters.ts';
 import { TESTS } from './tests.ts';
 
-/** Kinds whose parts may never run: an unknown name there fails when it is reached. */
+/** Kinds with parts that may never run: an unknown name there fails when it is reached. */
 const MAYBE = new Set(['if', 'condition']);
-/** Kinds whose bodies are looked at for themselves. */
+/** Kinds whose bodies are checked on their own. */
 const APART = new Set([
   'for',
   'macro',
@@ -16,7 +16,7 @@ const APART = new Set([
   'setBlock',
 ]);
 
-/** Fail if `node`, a tree or a list of them, has an unknown name. */
+/** Fail if `node`, a tree or a list of trees, has an unknown name. */
 export function checkNames(node: unknown, maybe = false): void {
   if (Array.isArray(node)) for (const each of node) checkNames(each, maybe);
   if (typeof node !== 'object' || node === null || Array.isArray(node)) return;

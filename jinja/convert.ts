@@ -1,4 +1,4 @@
-/** Values of JavaScript as values of a template: what JSON would make of them, read by Python. */
+/** JavaScript values as template values: what JSON would make of them, as Python reads it. */
 import { fail } from './failure.ts';
 import { Float } from './jsonNumbers.ts';
 import { from, type Origin } from './text.ts';

@@ -34,7 +34,7 @@ import {
   type Value,
 } from './values.ts';
 
-/** Names and their values; those of the scopes around are read but never written. */
+/** Names and their values; those of enclosing scopes are read but never written. */
 class Scope {
   readonly #names: Map<string, Value>;
   readonly #around: Scope | null;
@@ -50,7 +50,7 @@ class Scope {
     this.#names = new Map(names);
   }
 
-  /** A scope inside this one for a body. */
+  /** A scope inside this one, for a body. */
   inside(body: Body): Scope {
     const hidden = this.#hidden.get(body) ?? [];
     visit(hidden.length);
@@ -73,7 +73,7 @@ class Scope {
 
 type Signal = 'break' | 'continue' | null;
 
-/** The text that a template gives with these variables. Fails with the line. */
+/** The text that a template renders to with these variables. Fails with the line. */
 export function evaluate(
   body: Body,
   hidden: HiddenNames,
@@ -194,7 +194,7 @@ function loop(statement: For, scope: Scope, out: Str[], items: Value, depth: num
     if (signal === null) whole = true;
     if (signal === 'break') break;
   }
-  // Jinja's else is for loops of which no turn came to its end
+  // In Jinja, else runs if no iteration was completed
   return whole ? null : run(otherwise, scope.inside(otherwise), out);
 }
 

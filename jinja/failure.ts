@@ -10,12 +10,12 @@ export class TemplateFailure extends Error {
   }
 }
 
-/** Throw a failure; `message` is in Python's and Jinja's words if they have some. */
+/** Throw a failure; `message` is in Python's and Jinja's words if they have any. */
 export function fail(message: string, line: number | null = null): never {
   throw new TemplateFailure(message, line);
 }
 
-/** Refuse what Jinja has and this renderer has not: an error is better than another text. */
+/** Refuse a Jinja feature that this renderer lacks: an error is better than a different text. */
 export function unsupported(what: string, line: number | null = null): never {
   throw new TemplateFailure(`${what} is not supported here`, line);
 }

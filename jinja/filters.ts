@@ -1,4 +1,4 @@
-/** Jinja's filters, `value | name(arguments)`, by their names; `tojson` is that of transformers. */
+/** Jinja's filters, `value | name(arguments)`, by name; `tojson` is the one of transformers. */
 import { getAttributeAlone, getItem } from './access.ts';
 import { bind, boolean, integer, optionalInteger, sizeOf } from './arguments.ts';
 import { metered, spend, uncounted } from './budget.ts';
@@ -36,7 +36,7 @@ import {
 
 export type Filter = (value: Value, args: Arguments, name: string) => Value;
 
-/** Apply the filter of this name. */
+/** Apply the filter with this name. */
 export function applyFilter(name: string, value: Value, args: Arguments): Value {
   const filter = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined;
   if (!COUNTED.has(name)) uncounted();
@@ -45,7 +45,7 @@ export function applyFilter(name: string, value: Value, args: Arguments): Value 
   return filter === undefined ? fail(`No filter named '${name}'.`) : filter(value, args, name);
 }
 
-/** Apply the test of this name. */
+/** Apply the test with this name. */
 export function applyTest(name: string, value: Value, args: Arguments): boolean {
   const test = Object.hasOwn(TESTS, name) ? TESTS[name] : undefined;
   look(value);
@@ -73,7 +73,7 @@ const lazily =
   (value, args, name) =>
     new Generator(items(value, args, name));
 
-/** Parts of a path that are followed for each item without more ado. */
+/** Parts of a path that each item can follow without being counted. */
 const PATH_MAX = 8;
 
 /** `a.b.0` as the path of an item. */
@@ -333,7 +333,7 @@ function* slices(value: Value, args: Arguments): Iterable<Value> {
   }
 }
 
-/** `reversed`, for what it takes. */
+/** `reversed`, for the types that it takes. */
 function backwards(value: Value): readonly Value[] | null {
   const reversible =
     isStr(value) ||
@@ -433,7 +433,7 @@ function tojson(value: Value, args: Arguments): Value {
   return written(value, how);
 }
 
-/** Wider ones than this cost more than the items that they stand before. */
+/** Anything wider costs more than the items it precedes. */
 const INDENT_MAX = 16;
 
 interface Written {
@@ -487,7 +487,7 @@ function list(value: Value, args: Arguments): Value {
   return new List([...iterate(value)]);
 }
 
-/** Those that go through what they get once, or count what they do. */
+/** Filters that visit each item once, or count what they do. */
 const COUNTED: ReadonlySet<string> = new Set(
   (
     'count d default first items join last length list lower map reject rejectattr replace reverse safe select ' +

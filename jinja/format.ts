@@ -43,7 +43,7 @@ export function percent(template: Str, value: Value): Str {
   }
   const rest = cut(template, done);
   if (plain(rest).includes('%')) fail('incomplete format');
-  // what has items by key may be left over
+  // a mapping may have unused items
   if (used < positional.length && !(value instanceof Dict || value instanceof List))
     fail('not all arguments converted during string formatting');
   return concat([...parts, rest]);

@@ -17,7 +17,7 @@ import {
   whole,
 } from './values.ts';
 
-/** `now` is the time of `strftime_now`, in UTC; without it the function is not there. */
+/** `now` is the time for `strftime_now`, in UTC; without it the function does not exist. */
 export function globals(now: Date | undefined): ReadonlyMap<string, Value> {
   const functions: Record<string, (args: Arguments, name: string) => Value> = {
     raise_exception: (args, name) => fail(text(bind(name, args, ['message'], 1)[0])),

@@ -1,4 +1,4 @@
-/** Jinja templates as Python renders them: see README.md. Nothing else of Millrace is needed here. */
+/** Jinja templates as Python renders them: see README.md. It needs nothing else from Millrace. */
 export { NeedsDeadline } from './budget.ts';
 export { convert } from './convert.ts';
 export { TemplateFailure } from './failure.ts';

@@ -1,12 +1,12 @@
 /**
- * JSON read so that nothing is lost which Python's reader keeps: `1.0` is not `1`, integers are exact, and
+ * Reads JSON without losing anything that Python's reader keeps: `1.0` is not `1`, integers are exact, and
  * keys keep their order.
  *
  * JavaScript's own reader makes one number of both, rounds beyond 2**53, and moves keys such as "7" to the
  * front.
  */
 
-/** A floating-point number that JavaScript would take for a whole one: 1.0, -0.0, 1e21. */
+/** A floating-point number that JavaScript would take for an integer: 1.0, -0.0, 1e21. */
 export class Float {
   readonly value: number;
   constructor(value: number) {
@@ -60,7 +60,7 @@ class Reader {
     throw new SyntaxError(`not JSON at character ${at}`);
   }
 
-  /** A mark of structure. */
+  /** A structural character. */
   #mark(...allowed: readonly string[]): string {
     const { index, 1: mark } = this.#next();
     return mark !== undefined && allowed.includes(mark) ? mark : this.#refuse(index);

@@ -1,6 +1,6 @@
 /**
  * Cuts a template into tokens as Jinja does with trim_blocks and lstrip_blocks, the settings of transformers:
- * the line end after a block goes, and so does the white space before one that begins its line.
+ * the line end after a block is dropped, and so is the white space before a block at the start of its line.
  */
 import { fail, unsupported } from './failure.ts';
 import { endOf, SPACE } from './strings.ts';
@@ -8,7 +8,7 @@ import { endOf, SPACE } from './strings.ts';
 export interface Token {
   /** `data`, `name`, `string`, `integer`, `float`, an operator as it is written, or the end of something. */
   readonly type: string;
-  /** The text; of a string what it says, of a number its digits. */
+  /** The text; for a string its content, for a number its digits. */
   readonly value: string;
   readonly line: number;
 }
@@ -45,7 +45,7 @@ class Lexer {
   readonly #source: string;
   #at = 0;
   #line = 1;
-  /** Whether what was read last ended a line. */
+  /** Whether the last thing read ended a line. */
   #lineStarts = true;
 
   constructor(source: string) {
@@ -177,7 +177,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   v: '\v',
 };
 
-/** What a string literal says, by Python's escapes. */
+/** The content of a string literal, by Python's escapes. */
 function unescaped(text: string, line: number): string {
   return text.replace(
     /\\(?:([0-7]{1,3})|x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|(.))/gs,

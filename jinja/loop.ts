@@ -1,4 +1,4 @@
-/** The state of a for block, shown as `loop`: looks ahead one item, and further only for a length. */
+/** The state of a for block, available as `loop`: looks ahead one item, and further only for a length. */
 import { spend } from './budget.ts';
 import { fail } from './failure.ts';
 import {
@@ -17,7 +17,7 @@ import {
 export class LoopState {
   readonly loop: Loop;
   #items: Iterator<Value>;
-  /** Items taken ahead of the one that runs. */
+  /** Items fetched ahead of the current one. */
   readonly #ahead: Value[] = [];
   #length: number | null;
   #index = -1;
@@ -25,7 +25,7 @@ export class LoopState {
   #now: Value | undefined;
   #changed: Value | undefined;
 
-  /** Goes through `items`, or through `passing`, those of them that pass the test of the block. */
+  /** Loops over `items`, or over `passing`, those that pass the block's test. */
   constructor(
     items: Value,
     passing: Iterable<Value> | null,

@@ -94,14 +94,14 @@ function together(a: Value, b: Value): Two | null {
 
 const bothWhole = (two: Two): two is readonly [bigint, bigint] => typeof two[0] === 'bigint';
 
-/** What `operator` makes of two numbers; null if one is not a number. */
+/** The result of `operator` on two numbers; null if one is not a number. */
 export function arithmetic(operator: string, a: Value, b: Value): bigint | number | null {
   const two = together(a, b);
   if (two === null) return null;
   return bothWhole(two) ? onIntegers(operator, two[0], two[1]) : onFloats(operator, two[0], two[1]);
 }
 
-/** Far beyond any count; longer ones could double in every step. */
+/** Far beyond any count; longer ones could double at every step. */
 const INTEGER_MAX = 2n ** 40_000n;
 const INTEGER_MIN = -INTEGER_MAX;
 
@@ -135,7 +135,7 @@ function notNegative<Kind extends bigint | number>(base: Kind): Kind {
   return base < 0 ? unsupported('** of a negative number') : base;
 }
 
-/** Where the result is exact: libraries differ in the last digit elsewhere. */
+/** Where the result is exact: elsewhere libraries differ in the last digit. */
 function floatPower(a: number, b: number): number {
   if (a === 0 && b < 0) return fail('0.0 cannot be raised to a negative power');
   const exact =

@@ -44,7 +44,7 @@ export function binary(operator: string, a: Value, b: Value): Value {
   );
 }
 
-/** Paid for before it is made. */
+/** Spent before the result is made. */
 function joined(a: List | Tuple, b: List | Tuple): readonly Value[] {
   spend(a.items.length + b.items.length);
   return a.items.concat(b.items);

@@ -1,5 +1,5 @@
 /**
- * The tree of a template, by Jinja's grammar: the functions of its parser, except those that include files.
+ * Parses a template by Jinja's grammar: the functions of its parser, except those that include files.
  */
 import type {
   Body,
@@ -25,23 +25,21 @@ const CONSTANTS: ReadonlyMap<string, boolean | null> = new Map([
   ['None', null],
 ]);
 const NO_ARGUMENTS: CallArguments = { positional: [], named: [], spread: null, namedSpread: null };
-/** Names that a test's argument without parentheses cannot be. */
+/** Names that cannot be the argument of a test without parentheses. */
 const AFTER_TEST = new Set(['else', 'or', 'and']);
 
-/** Blocks and operands within each other; far from where the stack ends (see `deeper`). */
+/** Nesting of blocks and operands, far below where the stack ends (see `deeper`). */
 const NESTING_MAX = 200;
 
 /** Parse a template. Fails with the line of the fault. */
 export function parse(source: string): Body {
-  const parser = new Parser(lex(source));
-  const body = parser.statements(null);
-  return body;
+  return new Parser(lex(source)).statements(null);
 }
 
 class Parser {
   readonly #tokens: readonly Token[];
   #at = 0;
-  /** How many loops and macros are open around; `break` outside of a loop is a fault. */
+  /** How many loops and macros are open around this point; `break` outside a loop is a fault. */
   #loops = 0;
   #nesting = 0;
 
@@ -102,7 +100,9 @@ class Parser {
     return result;
   }
 
-  /** Statements up to a tag of one of these names, which becomes the token; null = to the template's end. */
+  /**
+   * Statements up to a tag with one of these names, which becomes the token; null = to the template's end.
+   */
   statements(ends: readonly string[] | null): Body {
     const body: Statement[] = [];
     const { line } = this.#token;
@@ -122,7 +122,7 @@ class Parser {
     return fail(`Unexpected end of template: looking for ${ends.join(' or ')}`, line);
   }
 
-  /** The body of a block. With one end its tag is passed. */
+  /** The body of a block. If only one tag can end it, that tag is consumed. */
   #body(...ends: readonly string[]): Body {
     this.#skip(':');
     this.#expect('block_end');
@@ -370,7 +370,7 @@ class Parser {
     return 'not in';
   }
 
-  /** Operators that bind alike, from the left. */
+  /** Left-associative operators with the same precedence. */
   #chain(operators: readonly string[], operand: () => Expression): Expression {
     const { line } = this.#token;
     let left = operand();
@@ -554,7 +554,7 @@ class Parser {
     return { positional, named, spread, namedSpread };
   }
 
-  /** `|` and a filter, as often as it occurs; the first without `|` when it is `inline`. */
+  /** `|` and a filter, repeated; the first comes without `|` if `inline`. */
   #filters(of: Expression | null, inline = false): Filter | null {
     let value: Filter | null = null;
     for (let bare = inline; bare || this.#is('|'); bare = false) {

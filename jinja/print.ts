@@ -93,7 +93,7 @@ function escapedPoint(point: number): string {
 
 export interface JsonStyle {
   readonly ensureAscii: boolean;
-  /** What each level is indented by; null for one line. */
+  /** The indent of each level; null for one line. */
   readonly indent: string | null;
   readonly separators: readonly [Str, Str];
   readonly sortKeys: boolean;

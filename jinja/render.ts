@@ -1,7 +1,7 @@
 /**
  * Jinja templates as transformers renders them: its immutable sandbox with trim_blocks, lstrip_blocks, break
- * and continue, its `tojson`, and Python's meaning of every value. What cannot be rendered so is a failure,
- * never another text.
+ * and continue, its `tojson`, and Python's semantics for every value. What cannot be rendered that way is a
+ * failure, never a different text.
  */
 import { budgeted, TOO_DEEP } from './budget.ts';
 import { checkNames } from './check.ts';
@@ -14,8 +14,9 @@ import { type Run, runsOf } from './text.ts';
 import type { Value } from './values.ts';
 
 /**
- * What a template makes of its variables. `now` is the date for `strftime_now`, in UTC. `timed` = a deadline
- * of the caller's ends it; without one it throws `NeedsDeadline` where it might take longer than a second.
+ * The text a template makes from its variables. `now` is the date for `strftime_now`, in UTC. `timed` = the
+ * caller has a deadline that ends it; without one it throws `NeedsDeadline` where it might take longer than a
+ * second.
  */
 export type Renderer = (
   variables: ReadonlyMap<string, Value>,
@@ -38,7 +39,7 @@ export function compile(source: string): Renderer {
   });
 }
 
-/** A stack that overflows is a failure like any other. */
+/** A stack overflow is a failure like any other. */
 function shallow<Result>(act: () => Result): Result {
   try {
     return act();

@@ -1,8 +1,8 @@
 /**
- * Which names a block hides. Jinja decides while it compiles: a name that a block sets before it reads it is
- * the block's own from its beginning, so that what is inside the block finds nothing under it before it is
- * set, though a variable of this name was given. A name set in a branch of an `if` alone is not hidden, nor
- * is one that a block around knows.
+ * Which names a block hides. Jinja decides this while compiling: a name that a block sets before reading it
+ * belongs to the block from its beginning, so code inside the block finds nothing under that name until it is
+ * set, even if a variable with this name was given. A name that only one branch of an `if` sets is not
+ * hidden, nor is one that an enclosing block knows.
  */
 import type { Body, Expression, Signature, Statement, Target } from './ast.ts';
 

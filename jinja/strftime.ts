@@ -7,7 +7,7 @@ const MONTHS =
   );
 const DAYS = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ');
 
-/** `format` with its parts filled in from `now`. Fails for a part that is not known. */
+/** `format` with its parts filled in from `now`. Fails for an unknown part. */
 export function dateText(format: string, now: Date): string {
   const month = MONTHS[now.getUTCMonth()] ?? '';
   const day = DAYS[now.getUTCDay()] ?? '';

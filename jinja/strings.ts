@@ -23,7 +23,7 @@ import {
   type Value,
 } from './values.ts';
 
-/** White space as `str.isspace` has it; the text of a class in a regular expression. */
+/** White space as `str.isspace` defines it; the content of a character class. */
 export const SPACE =
   '\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
 const BEFORE = new RegExp(`^[${SPACE}]+`);
@@ -45,7 +45,7 @@ function offsets(text: string): readonly number[] | null {
   return [...starts, text.length];
 }
 
-/** The start, stop and step that Python makes of a slice of something this long. */
+/** Python's start, stop and step for a slice of something this long. */
 export function sliceBounds(
   length: number,
   start: number | null,
@@ -98,7 +98,7 @@ export function strip(value: Str, chars: string | null, left = true, right = tru
   return cut(value, start, end);
 }
 
-/** `value.replace(old, by, count)`; a negative count is all. */
+/** `value.replace(old, by, count)`; a negative count means all. */
 export function replace(value: Str, old: Str, by: Str, count: number): Str {
   const text = plain(value);
   const search = plain(old);
@@ -146,7 +146,7 @@ function split(value: Str, separator: string | null, limit: number): readonly St
   return [...parts, cut(value, done)];
 }
 
-/** More pieces than this put in front of each other take longer than the text says. */
+/** Prepending more pieces than this takes longer than the length of the text tells. */
 const PIECES_MAX = 100;
 
 function splitFromRight(value: Str, separator: string | null, limit: number): readonly Str[] {
@@ -208,14 +208,14 @@ export function capitalize(value: Str): Str {
   return concat([changed(first, title), lower(cut(value, plain(first).length))]);
 }
 
-/** `prefix` and the like may be a tuple. */
+/** `prefix` and similar arguments may be a tuple. */
 function affixes(value: Value | undefined, name: string): readonly string[] {
   if (value !== undefined && isStr(value)) return [plain(value)];
   if (value instanceof Tuple && value.items.every(isStr)) return value.items.map(plain);
   return fail(`${name} first arg must be str or a tuple of str, not ${typeName(value ?? null)}`);
 }
 
-/** The stretch that `find`, `count`, `startswith` … look at. */
+/** The stretch that `find`, `count`, `startswith` … search. */
 function stretch(value: Str, start: Value | undefined, stop: Value | undefined): Str {
   const length = codePoints(plain(value));
   const first = optionalInteger(start);
@@ -293,7 +293,7 @@ function join(value: Str, args: Arguments): Str {
   return concat(parts);
 }
 
-/** Whether a text is not empty and each of its characters matches. */
+/** Whether a text is not empty and all its characters match. */
 const every = (pattern: RegExp) => (value: Str, args: Arguments, name: string) => {
   bindPositional(name, args, 0, 0);
   return pattern.test(plain(value));
@@ -413,7 +413,7 @@ export const STRING_METHODS: Readonly<Record<string, Method>> = {
   zfill: (value, args) => zeroFilled(value, args),
 };
 
-/** Methods of str that are not here. */
+/** Methods of str that are missing here. */
 export const OTHER_STRING_METHODS: ReadonlySet<string> = new Set(
   'casefold encode expandtabs isnumeric isprintable istitle maketrans translate'.split(' '),
 );

@@ -1,7 +1,7 @@
 /**
- * A string that knows which message each of its characters came from, so that a rendering can be taken apart
- * into what the template wrote and what each message said, whatever the template did in between: trimmed,
- * split, quoted as JSON.
+ * A string that knows which message each of its characters came from, so that a rendering can be separated
+ * into what the template wrote and what each message said, whatever the template did in between: trimming,
+ * splitting, quoting as JSON.
  *
  * `Str` is a plain string when nothing in it came from a message. Positions are UTF-16 units here; Python's
  * are code points, which strings.ts translates.
@@ -16,7 +16,7 @@ export interface Origin {
   readonly outside: boolean;
 }
 
-/** A stretch of text of one origin; null is the template's own. */
+/** A stretch of text with one origin; null is the template's own. */
 export interface Run {
   readonly text: string;
   readonly origin: Origin | null;
@@ -26,7 +26,7 @@ export class Text {
   readonly runs: readonly Run[];
   /** The whole text. */
   readonly text: string;
-  /** Whether it is what Jinja calls markup: `+` escapes what is put to it. */
+  /** Whether it is what Jinja calls markup: `+` escapes anything added to it. */
   readonly safe: boolean;
 
   constructor(runs: readonly Run[], safe = false) {
@@ -38,7 +38,7 @@ export class Text {
 
 export type Str = string | Text;
 
-/** By `+`, which V8 copies nothing for until the text is read. */
+/** Joined with `+`, for which V8 copies nothing until the text is read. */
 function joined(runs: readonly Run[]): string {
   let all = '';
   for (const { text } of runs) all += text;
@@ -62,7 +62,7 @@ export function from(text: string, origin: Origin | null): Str {
   return origin === null || text === '' ? text : new Text([{ text, origin }]);
 }
 
-/** One text of many, neighbours of one origin joined. */
+/** One text made of many, joining neighbours with the same origin. */
 export function concat(parts: readonly Str[]): Str {
   spend(parts.length);
   let length = 0;
@@ -85,7 +85,7 @@ export function concat(parts: readonly Str[]): Str {
   return new Text(runs);
 }
 
-/** The units from `start` up to `end`. */
+/** The UTF-16 units from `start` up to `end`. */
 export function cut(value: Str, start: number, end: number = plain(value).length): Str {
   if (typeof value === 'string') return value.slice(start, end);
   if (start <= 0 && end >= value.text.length) return value.safe ? new Text(value.runs) : value;
@@ -101,8 +101,8 @@ export function cut(value: Str, start: number, end: number = plain(value).length
 }
 
 /**
- * What `change` makes of a text, each stretch by itself if that gives the same. If not, the whole has the
- * origin of one of its parts, outside first.
+ * Applies `change` to each stretch separately if that gives the same result. If not, the whole gets the
+ * origin of one of its parts, preferably one from outside.
  */
 export function changed(value: Str, change: (text: string) => string): Str {
   if (typeof value === 'string') return change(value);
@@ -112,7 +112,7 @@ export function changed(value: Str, change: (text: string) => string): Str {
   return from(whole, originOf([value]));
 }
 
-/** The one origin for a text made of all of these. */
+/** The one origin for a text made of all these. */
 export function originOf(values: readonly Str[]): Origin | null {
   const origins = values.flatMap((value) => runsOf(value).map(({ origin }) => origin));
   return origins.find((origin) => origin?.outside) ?? origins.find((origin) => origin) ?? null;

@@ -1,5 +1,5 @@
 /**
- * The values of a template, with Python's meaning.
+ * The values of a template, with Python's semantics.
  *
  * int is a bigint, float is a number, None is null, str is a `Str`; the rest are the classes below. What
  * Python decides by type (truth, equality, order, length, iteration) is decided here.
@@ -41,7 +41,7 @@ export class Tuple {
   }
 }
 
-/** In the order of insertion. */
+/** In insertion order. */
 export class Dict {
   readonly entries = new Map<string | Value, readonly [Value, Value]>();
 
@@ -50,7 +50,7 @@ export class Dict {
       spend();
       const hash = hashOf(key);
       const before = this.entries.get(hash);
-      // a key that is there keeps its place and its first spelling
+      // an existing key keeps its place and its first spelling
       this.entries.set(hash, [before === undefined ? key : before[0], value]);
     }
   }
@@ -60,7 +60,7 @@ export class Dict {
   }
 }
 
-/** What `dict.keys()`, `.values()` and `.items()` give. */
+/** The result of `dict.keys()`, `.values()` and `.items()`. */
 export class View {
   readonly kind: 'keys' | 'values' | 'items';
   readonly dict: Dict;
@@ -94,17 +94,17 @@ export class Range {
   }
 }
 
-/** Items that can be gone through once, as most filters of sequences give them. */
+/** Items that can be read once, as most filters of sequences return them. */
 export class Generator {
   readonly iterator: Iterator<Value>;
   constructor(items: Iterable<Value>) {
     const iterator = items[Symbol.iterator]();
-    // without `return`: who stops early leaves the rest to the next
+    // without `return`: a reader that stops early leaves the rest to the next
     this.iterator = { next: () => deeper(() => iterator.next()) };
   }
 }
 
-/** What a name or field that is not there gives: it prints as nothing and fails when it is used. */
+/** The value of a missing name or field: it prints as nothing and fails when it is used. */
 export class Undefined {
   readonly message: string;
   constructor(message: string) {
@@ -131,7 +131,7 @@ export class Callable {
   }
 }
 
-/** The `loop` of a for block; its fields are functions of where it is. */
+/** The `loop` of a for block; its fields are functions of its position. */
 export class Loop {
   readonly fields: Readonly<Record<string, () => Value>>;
   readonly recurse: ((args: Arguments) => Value) | null;
@@ -141,14 +141,14 @@ export class Loop {
   }
 }
 
-/** `value`, or what `other` gives if there is none; None is a value. */
+/** `value`, or the result of `other` if it is undefined; None is a value. */
 export function orElse(value: Value | undefined, other: () => Value): Value {
   return value === undefined ? other() : value;
 }
 
 const WORD = 2n ** 63n;
 
-/** Counts a value that an operation may go through once; what is within its items is not looked at. */
+/** Counts a value that an operation may read once; what its items contain is not counted. */
 export function look(value: Value): void {
   if (typeof value === 'string') scan(value.length);
   else if (typeof value === 'bigint') {
@@ -162,13 +162,13 @@ export function look(value: Value): void {
   }
 }
 
-/** Counts the arguments of a call in the same way. */
+/** Counts the arguments of a call the same way. */
 export function lookAt({ positional, named }: Arguments): void {
   for (const value of positional) look(value);
   for (const value of named.values()) look(value);
 }
 
-/** Longer texts than this are searched for in a time that their length alone does not tell. */
+/** How long a search for a longer text than this takes does not follow from its length alone. */
 const NEEDLE_MAX = 256;
 
 /** Counts a search for `what`, wherever. */
@@ -176,7 +176,7 @@ export function searched(what: string): void {
   if (what.length > NEEDLE_MAX) uncounted();
 }
 
-/** The name of a value's type in Python. */
+/** The Python name of a value's type. */
 export function typeName(value: Value): string {
   if (value === null) return 'NoneType';
   if (typeof value === 'boolean') return 'bool';
@@ -195,7 +195,7 @@ export function typeName(value: Value): string {
   return 'function';
 }
 
-/** The whole number that an int or a bool is. */
+/** The integer behind an int or a bool. */
 export function whole(value: Value): bigint | null {
   if (typeof value === 'bigint') return value;
   return typeof value === 'boolean' ? BigInt(value) : null;
@@ -215,7 +215,7 @@ export function truth(value: Value): boolean {
   return length === null || length > 0;
 }
 
-/** `len`, or null for what has none. */
+/** `len`, or null for values without a length. */
 export function lengthOf(value: Value): number | null {
   if (isStr(value)) return codePoints(plain(value));
   if (value instanceof List || value instanceof Tuple) return value.items.length;
@@ -300,7 +300,7 @@ function equalItems(a: readonly Value[], b: readonly Value[]): boolean {
   return a.length === b.length && deeper(() => a.every((item, i) => equal(item, b[i] ?? null)));
 }
 
-/** Below zero, zero or above as `a` sorts against `b`; NaN where neither holds. Fails across types. */
+/** Negative, zero or positive as `a` sorts against `b`; NaN if neither holds. Fails across types. */
 export function compare(a: Value, b: Value, operator: string): number {
   for (const side of [a, b]) if (side instanceof Undefined) fail(side.message);
   if (isStr(a) && isStr(b)) return compareText(plain(a), plain(b));
@@ -332,7 +332,7 @@ function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** The items that `for` goes through. Fails for what cannot be gone through. */
+/** The items that `for` iterates over. Fails for what is not iterable. */
 export function iterate(value: Value): Iterable<Value> {
   if (isStr(value)) return characters(value);
   if (value instanceof List || value instanceof Tuple) return value.items;

@@ -1,6 +1,8 @@
 /**
- * Settings for which weights a run keeps, and how often it saves the optimiser state. `auto` decides by size:
- * old versions of a small policy cost nothing and are good to have, those of a large one fill the disk.
+ * Settings for which weights a run keeps, and how often it saves the optimiser state.
+ *
+ * `auto` decides by size: old versions of a small policy cost nothing and are good to have, those of a large
+ * one fill the disk.
  */
 import { z } from 'zod';
 import { durationMs } from '../base/text/index.ts';

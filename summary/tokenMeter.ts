@@ -1,6 +1,7 @@
 /**
- * Tokens that the policy generated in the last half minute, from the rollouts as they are committed. A
- * second's rollouts are one number, so memory does not grow with the rate.
+ * Tokens that the policy generated in the last half minute, from the rollouts as they are committed.
+ *
+ * A second's rollouts are one number, so memory does not grow with the rate.
  */
 import type { Subscription } from 'rxjs';
 import type { Log } from '../streams/index.ts';

@@ -1,7 +1,8 @@
 /**
- * Deliveries without a log: a fake owner that records each would-be commit. `runOperator(operator, values)`
- * is the short way to test a domain operator: what came out, which side records came with it, what was
- * settled, what was lost.
+ * Deliveries without a log: a fake owner that records each would-be commit.
+ *
+ * `runOperator(operator, values)` is the short way to test a domain operator: what came out, which side
+ * records came with it, what was settled, what was lost.
  */
 import { from, lastValueFrom, type Observable, toArray } from 'rxjs';
 import {

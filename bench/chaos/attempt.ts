@@ -1,23 +1,23 @@
 /**
- * One attempt at a run: a process that ends when the run is done, or is killed on the way. What it is given,
+ * One attempt at a run: a process that ends when the run is done, or is killed on the way. What it receives,
  * what it prints, and how it ended.
  */
 import type { ChildProcess } from 'node:child_process';
 import type { Trainer } from './job.ts';
 import type { Kill, Point } from './points.ts';
 
-/** What `child.ts` is given, as JSON. */
+/** The argument of `child.ts`, as JSON. */
 export interface Attempt {
   readonly folder: string;
   /** Null: the embedded log, in the folder. */
   readonly kafka: { readonly url: string; readonly run: string } | null;
   readonly trainer: Trainer;
-  /** Another order in which things are finished. */
+  /** Varies the order in which things finish. */
   readonly timing: number;
   readonly kill: Kill | null;
 }
 
-/** What it prints when it has its log. */
+/** Printed when the log is open. */
 export const OPENED = 'opened';
 
 export interface Ended {
@@ -28,7 +28,7 @@ export interface Ended {
   readonly ms: number;
 }
 
-/** Waits until the process ends; with `killMs` it is killed then, if it still runs. */
+/** Waits until the process ends; with `killMs` it is killed then, if it is still running. */
 export async function ended(child: ChildProcess, killMs: number | null = null): Promise<Ended> {
   const startMs = performance.now();
   let out = '';
@@ -48,7 +48,7 @@ export async function ended(child: ChildProcess, killMs: number | null = null): 
   });
 }
 
-/** How often an attempt that was left alone reached each point; null where it does not say. */
+/** How often an undisturbed attempt reached each point; null if it does not say. */
 export function reachedIn({ out }: Ended): Readonly<Record<Point, number>> | null {
   const last = out.trim().split('\n').at(-1) ?? '';
   return last.startsWith('{') ? JSON.parse(last) : null;

@@ -17,7 +17,7 @@ const attempt = JSON.parse(process.argv[2]!) as Attempt;
 
 function die(): never {
   process.kill(process.pid, 'SIGKILL');
-  // The signal is on its way; nothing more of this process may happen.
+  // The signal is on its way; this process must do nothing more.
   for (;;);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Whether a run that is done is sound, and where it has come to: the invariants that `millrace doctor`
- * checks, over all topics of either log, and what a finished run must have besides.
+ * Whether a finished run is sound, and what it arrived at: the invariants that `millrace doctor` checks, over
+ * all topics of either log, and what a finished run must have besides.
  */
 import { lastValueFrom, tap } from 'rxjs';
 import { checkWeightsFiles } from '../../cli/doctor/weightsFiles.ts';
@@ -8,7 +8,7 @@ import type { Log, Standing } from '../../streams/log.ts';
 import { allTopics, Invariants, topics, type Weights } from '../../topics/index.ts';
 
 export interface Inspected {
-  /** A sentence each. */
+  /** One sentence each. */
   readonly violations: readonly string[];
   readonly records: number;
   /** Digests of the weights by version: the same in every run of the job. */
@@ -19,7 +19,7 @@ export async function inspect(log: Log, folder: string): Promise<Inspected> {
   const stats = await log.stats();
   const standing: Standing = {
     ends: Object.fromEntries(stats.map(({ topic, records }) => [topic, records])),
-    // All is settled, or the lag is a violation below.
+    // Everything is settled, or the lag is reported as a violation below.
     settled: Object.fromEntries(
       stats.map(({ topic, records, lag }) => [
         topic,

@@ -84,7 +84,7 @@ export async function prepare(folder: string, trainer: Trainer): Promise<void> {
   else await savePolicy(baseIn(folder), { config: decoder, tensors: initialise(decoder, 5) });
 }
 
-/** The job over what `context` gives, in which `points` is asked at every point. */
+/** The job with the given `context`; it asks `points` at every point. */
 export async function killableJob(
   context: JobContext<CalibrateSettings>,
   trainer: Trainer,
@@ -109,7 +109,7 @@ async function trainerOf(
   delay: () => Promise<void>,
 ): Promise<TrainerEngine> {
   if (trainer === 'fake') return fakeTrainer({ before: delay, beside: true });
-  // Loaded when it is needed: a process starts sooner without it.
+  // Loaded when needed: a process starts sooner without it.
   const { EmbeddedTrainer } = await import('../../model/train/trainer.ts');
   return EmbeddedTrainer.create({ policy: base, threads: 1 });
 }

@@ -1,19 +1,19 @@
 /**
- * Where a process may be killed: moments that have names, each of which comes many times in a run, besides
- * any moment by the clock.
+ * Where a process may be killed: named moments, each of which comes many times in a run, besides any moment
+ * by the clock.
  *
- * The process counts how often it reaches the point and kills itself with SIGKILL at the n-th time: no
- * handler runs, nothing is flushed, worker threads end where they are. `turns` lets what has just begun go on
- * for some turns of the event loop first, so that the kill falls into it.
+ * The process counts how often it reaches the point and kills itself with SIGKILL the n-th time: no handler
+ * runs, nothing is flushed, worker threads end where they are. `turns` lets what has just begun go on for
+ * some turns of the event loop first, so that the kill falls into it.
  */
 
 /** In the order of a step: each name tells what has just happened. */
 export const points = [
-  /** The log is open, nothing has been done with it. */
+  /** The log is open, and nothing has been done with it. */
   'opened',
-  /** A commit has been handed over, and is on its way. */
+  /** A commit has been handed over and is under way. */
   'committing',
-  /** A commit is on disk, and no one knows yet. */
+  /** A commit is on disk, and nobody knows yet. */
   'committed',
   'generating',
   'calling',
@@ -26,7 +26,7 @@ export const points = [
   'half-saved',
   /** Both files are there, their manifest is not. */
   'saved',
-  /** A file of the next version is there cut short, as a crash within a write may leave it. */
+  /** A truncated file of the next version exists, as a crash during a write may leave it. */
   'torn',
 ] as const;
 
@@ -42,7 +42,7 @@ export interface Kill {
 
 /** Asked at every point of a process. */
 export interface KillSwitch {
-  /** Resolves when the process may go on; never, when it is killed here. */
+  /** Resolves when the process may go on; never if it is killed here. */
   reach(point: Point): Promise<void>;
   /** How often each point was reached. */
   readonly reached: Readonly<Record<Point, number>>;

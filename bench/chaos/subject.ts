@@ -1,5 +1,5 @@
 /**
- * What is killed: a job in processes of its own, and where its records are looked at afterwards.
+ * What is killed: a job in processes of its own, and where to inspect its records afterwards.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
@@ -14,16 +14,16 @@ import { prepare, type Trainer } from './job.ts';
 import type { Kill } from './points.ts';
 
 export interface Subject {
-  /** It can be killed at named points, and not by the clock alone. */
+  /** Whether it can be killed at named points as well as by the clock. */
   readonly hasPoints: boolean;
-  /** Once a run, before its first start. */
+  /** Once per run, before its first start. */
   prepare(run: string): Promise<void>;
   start(run: string, kill: Kill | null, timing: number): ChildProcess;
   inspect(run: string): Promise<Inspected>;
 }
 
 export interface Where {
-  /** Holds a folder a run. */
+  /** Holds one folder per run. */
   readonly folder: string;
   /** `kafka://host:port`; null = embedded. */
   readonly url: string | null;
@@ -62,7 +62,7 @@ const SMALL = {
   'flywheel.questions': 0,
 };
 
-/** The quickstart in small, by the built command line; it is killed by the clock alone. */
+/** The quickstart in small, with the built command line; it is killed by the clock alone. */
 export function quickstart({ folder, url }: Where): Subject {
   return {
     hasPoints: false,

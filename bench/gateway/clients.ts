@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { draws } from '../../base/draws.ts';
 import type { Talk, Talked } from './messages.ts';
 
-/** Words of a tool's result, and of the first question. */
+/** Words in a tool's result, and in the first question. */
 const RESULT_WORDS = 250;
 const QUESTION_WORDS = 150;
 
@@ -20,12 +20,12 @@ const words = readdirSync(docs)
   .join('\n')
   .split(/(?<=\s)/);
 
-/** Tokens that a call asks for: answers of a model differ, so agents do not ask in step. */
+/** Tokens that a call asks for: a model's answers vary, so agents do not call in step. */
 function tokensOf(conversation: number, turn: number): number {
   return 500 + draws('bench', 'answer', conversation).integer(turn, 1001);
 }
 
-/** Some text, other for every conversation and turn. */
+/** Some text, different for every conversation and turn. */
 function text(count: number, conversation: number, turn: number): string {
   const from = draws('bench', conversation).integer(turn, words.length - count);
   return words.slice(from, from + count).join('');

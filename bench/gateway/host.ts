@@ -1,12 +1,12 @@
 /**
- * The gateway of `bench:gateway`, as it is built, in a process of its own: protocols, chat template,
- * tokenizer, a client of the model's server, and a log on disk that each call is committed to. All that the
- * process uses is what the gateway adds.
+ * The gateway of `bench:gateway`, as built, in a process of its own: protocols, chat template, tokenizer, a
+ * client of the model server, and a log on disk that each call is committed to. All that the process uses is
+ * what the gateway costs.
  */
 import { sleepClock, systemClock } from '../../base/index.ts';
 import type { Asked, HostOptions, Opened, Used } from './messages.ts';
 
-/** A module of the build, which is what users run; tsx makes other code of the sources. */
+/** A module of the build, which is what users run; tsx compiles the sources differently. */
 const built = <Module>(path: string): Promise<Module> =>
   import(new URL(`../../dist/${path}`, import.meta.url).href) as Promise<Module>;
 
@@ -73,6 +73,6 @@ process.on('message', (asked: Asked) => {
   if (asked.kind === 'used') process.send?.(used(asked.collect));
   else void opened(asked.count).then((answer) => process.send?.(answer));
 });
-// Ends as a process does that is profiled.
+// A normal exit, so that a profiler can write its results.
 process.on('disconnect', () => process.exit(0));
 process.send?.({});

@@ -1,12 +1,12 @@
-/** What the processes of `bench:gateway` tell each other. */
+/** The messages between the processes of `bench:gateway`. */
 
 /** What the gateway's process is started with. */
 export interface HostOptions {
-  /** Of the policy's tokenizer and chat template. */
+  /** The folder of the policy's tokenizer and chat template. */
   readonly folder: string;
-  /** URL of the model's server. */
+  /** The model server's address. */
   readonly model: string;
-  /** Its name of the model. */
+  /** What the server calls the model. */
   readonly servedAs: string;
   /** Where its log may be written. */
   readonly log: string;
@@ -14,9 +14,9 @@ export interface HostOptions {
 
 /** Requests to the gateway's process, each answered by one message. */
 export type Asked =
-  /** Opens sessions; the last ones are closed. */
+  /** Opens sessions and closes the previous ones. */
   | { readonly kind: 'open'; readonly count: number }
-  /** What it has used so far; `collect` = after a collection, which is counted from then on. */
+  /** What it has used so far; `collect` = collect garbage first, and count from then on. */
   | { readonly kind: 'used'; readonly collect: boolean };
 
 /** Where the gateway listens, and the keys of its sessions. */
@@ -34,7 +34,7 @@ export interface Used {
 
 /** Conversations to hold. */
 export interface Talk extends Opened {
-  /** Model calls of each, from these in turn. */
+  /** Model calls of each conversation, taken from these in turn. */
   readonly calls: readonly number[];
 }
 
@@ -43,11 +43,11 @@ export interface Talked {
   readonly calls: number;
   /** Tokens of all prompts. */
   readonly promptTokens: number;
-  /** Tokens that the conversation with the most of them had asked for. */
+  /** Tokens requested by the conversation that requested the most. */
   readonly longestTokens: number;
 }
 
-/** The model's server: how long it takes from now on, for each token that is asked for. */
+/** The model server: how long it takes from now on for each requested token. */
 export interface Pace {
   readonly tokenMs: number;
 }

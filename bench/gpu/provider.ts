@@ -26,12 +26,12 @@ export interface Work {
   readonly turns: number;
 }
 
-/** What came of it: milliseconds, and tokens a second. */
+/** The result: milliseconds, and tokens per second. */
 export interface Speed {
   readonly openMs: number;
   readonly decode: number;
   readonly train: number;
-  /** Of the first step, before any update: what two sides compute has to agree. */
+  /** Of the first step, before any update: both sides must compute the same. */
   readonly loss: number;
 }
 

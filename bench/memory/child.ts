@@ -1,5 +1,5 @@
 /**
- * `child.ts SETTINGS`: trains two steps, saves, and prints the most memory that this process had, in bytes.
+ * `child.ts SETTINGS`: trains two steps, saves, and prints this process's peak memory in bytes.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { SHAPES, type ShapeName } from './shapes.ts';
 
 export interface Settings {
   readonly shape: ShapeName;
-  /** A policy file, in a folder that takes the save. */
+  /** A policy file, in a folder that the save goes into. */
   readonly folder: string;
   readonly kind: 'full' | 'merged' | 'adapter';
   readonly recompute: boolean;

@@ -1,4 +1,6 @@
-/** The policies whose memory is measured; weights are untrained, memory does not depend on them. */
+/**
+ * The policies whose memory is measured; their weights are untrained, which makes no difference to memory.
+ */
 import type { DecoderConfig } from '../../model/config.ts';
 
 const common = {

@@ -13,7 +13,7 @@ export interface SkippingClock extends Clock {
   sleep(ms: number): Promise<void>;
   /** No idle time is skipped while `work` goes on. */
   during<T>(work: Promise<T>): Promise<T>;
-  /** Stops looking; sleepers sleep for ever. */
+  /** Stops skipping; sleepers then sleep forever. */
   close(): void;
 }
 
@@ -22,7 +22,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Turns of the event loop without anything under way before time is skipped. */
+/** Turns of the event loop without activity before time is skipped. */
 const QUIET_TURNS = 6;
 
 export function skippingClock(): SkippingClock {

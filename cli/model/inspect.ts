@@ -1,5 +1,6 @@
 /**
  * `millrace model inspect`: describes a policy or an adapter, tensor by tensor, and what is wrong with it.
+ *
  * Every number is read once, for the digest and to find those that are not finite. A problem makes the policy
  * unusable and the exit code 1; a note is merely worth knowing.
  */

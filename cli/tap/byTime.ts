@@ -1,7 +1,8 @@
 /**
- * Merges the records of several topics by time; those of one moment in the order of the queues. An empty
- * queue is waited for until it has reached its end. After that, in a tap that follows, a record waits
- * `patienceMs` for older ones of the other topics, which are only polled at intervals.
+ * Merges the records of several topics by time; those of one moment in the order of the queues.
+ *
+ * An empty queue is waited for until it has reached its end. After that, in a tap that follows, a record
+ * waits `patienceMs` for older ones of the other topics, which are only polled at intervals.
  */
 import type { Stored } from '../../streams/index.ts';
 import type { TopicQueue } from './topicQueue.ts';

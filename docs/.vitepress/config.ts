@@ -24,7 +24,7 @@ export default defineConfig({
   title: 'Millrace',
   description: 'Trains tool-using language-model agents as a stream of durable topics.',
   lang: 'en-GB',
-  // Only what the site has: no fonts and scripts from elsewhere, no time of the build.
+  // Nothing from outside the site: no fonts or scripts from elsewhere, no build time.
   lastUpdated: false,
   metaChunk: true,
   markdown: {
@@ -46,7 +46,7 @@ export default defineConfig({
     ...(EDIT === null ? {} : { editLink: { pattern: `${EDIT}/:path`, text: 'Edit this page' } }),
   },
   transformPageData(page) {
-    // What is made from the sources is edited there.
+    // Generated pages are edited in the sources.
     if (/^docs\/(api|reference)\//.test(page.filePath)) page.frontmatter.editLink = false;
   },
   buildEnd: ({ outDir }) => copySources(outDir),

@@ -10,7 +10,7 @@ import { pagePath, REPOSITORY, ROOT } from './places.ts';
 
 type Markdown = Parameters<NonNullable<MarkdownOptions['config']>>[0];
 
-/** What is a page, of the files outside docs/. */
+/** The files outside docs/ that are pages. */
 const PAGES = /^(docs\/.*|examples\/\w+\/README|bench\/\w+|CHANGELOG)\.md$/;
 /** Made by `npm run docs` before a build. */
 const GENERATED = /^docs\/(api|reference)\//;
@@ -34,7 +34,7 @@ export function linksToPages(markdown: Markdown): void {
   });
 }
 
-/** A page for the index of the search, which reads no colours: a third of the time of a build. */
+/** A page for the search index, which ignores colours: highlighting is a third of the build time. */
 export function uncoloured(text: string, env: object, markdown: Markdown): string {
   const { highlight } = markdown.options;
   markdown.options.highlight = null;
@@ -60,7 +60,7 @@ function site(href: string, from: string): string {
   return `/source/${file}.txt`;
 }
 
-/** The sources that pages link to, as text; of a folder the names of its files. */
+/** The linked sources as text; for a folder the names of its files. */
 export function copySources(outDir: string): void {
   for (const path of linked) {
     const source = join(ROOT, path);

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Of a page's file in the repository: docs/jobs.md → jobs.md, docs/README.md → index.md. */
+/** For a page's file in the repository: docs/jobs.md → jobs.md, docs/README.md → index.md. */
 export function pagePath(file: string): string {
   return file.replace(/^docs\//, '').replace(/README\.md$/, 'index.md');
 }
@@ -17,6 +17,6 @@ const given =
   process.env.MILLRACE_REPOSITORY ??
   (typeof repository === 'string' ? repository : repository?.url);
 
-/** The repository's web page; null while neither package.json nor MILLRACE_REPOSITORY names one. */
+/** The repository's web page; null if neither package.json nor MILLRACE_REPOSITORY names one. */
 export const REPOSITORY = given?.replace(/^git\+|\.git$/g, '') ?? null;
 export const EDIT = REPOSITORY === null ? null : `${REPOSITORY}/edit/main`;

@@ -28,7 +28,7 @@ const folder = resolve(values.runs);
 
 const forms = { with: [], without: ['callWeight=0', 'foldWeight=0'] } as const;
 type Form = keyof typeof forms;
-/** What is compared, by the names of metrics. */
+/** What is compared, by metric. */
 const measured = {
   'right calls per response': 'eval/tools_right_mean',
   'share of right calls': 'eval/tools_right',

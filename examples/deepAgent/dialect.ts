@@ -3,7 +3,7 @@ import type { Tokenizer } from 'millrace';
 import { type DeepDialect, deepDialect } from 'millrace/operators';
 import { firstMessage } from './world/message.ts';
 
-/** Over the tokenizer of the base policy; its chat template is a question between two tags. */
+/** Uses the tokenizer of the base policy; its chat template is a question between two tags. */
 export function smallDialect(
   tokenizer: Tokenizer,
   mode: 'repaired' | 'reference' = 'repaired',

@@ -64,8 +64,8 @@ async function find(query: string) {
 }
 
 /**
- * A round as a training sequence. All of the response is a target, what functions answer too: the words of a
- * question come again there, and that is where copying is learnt.
+ * A round as a training sequence. The whole response is a target, including the answers of functions: the
+ * question's words occur there again, which teaches copying.
  */
 function sequence({ message, pieces }: ShownRound, last: boolean): TrainSequence {
   const tokens = [...dialect.message(message)];
@@ -88,7 +88,7 @@ function sequence({ message, pieces }: ShownRound, last: boolean): TrainSequence
   };
 }
 
-/** Demonstrations without end, world after world. */
+/** Endless demonstrations, one world after another. */
 async function* demonstrations(): AsyncGenerator<TrainSequence> {
   for (let seed = FIRST_WORLD; ; seed++) {
     for (const [i, task] of makeTasks(seed, 'base', PER_WORLD).entries()) {

@@ -1,7 +1,7 @@
 /**
- * The streams of Millrace by themselves, outside machine learning: orders meet their payments, each day is
- * added up, the process is killed and started again, and the records are replayed. README.md next to this
- * file says how to run it.
+ * Millrace's streams on their own, outside machine learning: orders meet their payments, each day is added
+ * up, the process is killed and started again, and the records are replayed. README.md next to this file says
+ * how to run it.
  */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -60,7 +60,7 @@ const addUp = (crash: () => void) =>
     ),
   );
 
-/** Runs to the end, or until `crash` ends the process. Each start goes on where the one before was. */
+/** Runs to the end, or until `crash` ends the process. Each start continues where the last one stopped. */
 export async function run(
   folder: string,
   given: Iterable<Event> | AsyncIterable<Event>,
@@ -84,7 +84,7 @@ export async function run(
   return found.sort((a, b) => a.day - b.day);
 }
 
-/** The same again from the records of the events alone, in a log of its own. */
+/** The same again from the recorded events alone, in a separate log. */
 export async function replay(folder: string): Promise<readonly Total[]> {
   const recorded = await openLog({ folder, mode: 'read', topics });
   const values = async function* () {

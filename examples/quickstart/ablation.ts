@@ -61,7 +61,7 @@ function refuse(why: string): never {
   process.exit(2);
 }
 
-/** Runs a cell to its end, on from where it was stopped. */
+/** Runs a cell to its end, continuing where it was stopped. */
 function finish({ run, args }: Cell): Promise<number> {
   const all = ['dist/cli/main.js', 'run', 'examples/quickstart/job.ts', '--runs', folder];
   const child = spawn(process.execPath, [...all, '--run', run, ...args], {

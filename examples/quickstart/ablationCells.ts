@@ -1,5 +1,5 @@
 /**
- * The cells of the ablation: which there are, what their runs measured, and what is kept of them when they
+ * The cells of the ablation: which ones exist, what their runs measured, and what is kept of them when they
  * are done.
  */
 import { readFileSync } from 'node:fs';
@@ -9,15 +9,15 @@ import { fileURLToPath } from 'node:url';
 import { type Evaluation, variants } from './ablationTable.ts';
 import type { WorldName } from './world/worlds.ts';
 
-/** A variant in the world of a seed. */
+/** One variant in the world of one seed. */
 export interface Cell {
   readonly name: string;
   readonly seed: number;
-  /** Its run's name. */
+  /** The name of its run. */
   readonly run: string;
-  /** What its run is given besides that. */
+  /** Its additional arguments. */
   readonly args: readonly string[];
-  /** The settings file among the arguments, as it is now. */
+  /** The settings file named in the arguments, with its present content. */
   readonly settings: string;
 }
 
@@ -32,7 +32,7 @@ export interface CellsOptions {
 
 const HARD = fileURLToPath(new URL('hard.yaml', import.meta.url));
 
-/** Seed by seed, so that after each there is a whole table. */
+/** Seed by seed, so that each finished seed gives a whole table. */
 export function cellsOf({ world, seeds, only, set }: CellsOptions): readonly Cell[] {
   const isHard = world === 'hard';
   const settings = isHard ? readFileSync(HARD, 'utf8') : '';
@@ -72,14 +72,14 @@ export async function evaluationsOf(folder: string, run: string): Promise<Evalua
     }));
 }
 
-/** A finished cell as it is kept in its run's folder. */
+/** A finished cell, as kept in its run's folder. */
 interface Kept extends Pick<Cell, 'args' | 'settings'> {
   readonly evaluations: readonly Evaluation[];
 }
 
 const keptAt = (folder: string, { run }: Cell): string => join(folder, run, 'ablation.json');
 
-/** What was kept of a cell with these very settings; null = it is not done. */
+/** The result of a cell with exactly these settings; null = it is not done. */
 export async function keptOf(folder: string, cell: Cell): Promise<readonly Evaluation[] | null> {
   const text = await readFile(keptAt(folder, cell), 'utf8').catch(() => null);
   if (text === null) return null;

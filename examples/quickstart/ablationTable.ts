@@ -4,7 +4,7 @@ import { type Estimate, estimate } from './estimate.ts';
 export interface Variant {
   readonly name: string;
   readonly about: string;
-  /** What differs from the quickstart. */
+  /** How it differs from the quickstart. */
   readonly settings: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export const variants: readonly Variant[] = [
 export interface Evaluation {
   readonly accuracy: number;
   readonly efficiency: number;
-  /** Tool calls of rollouts that were right. */
+  /** Tool calls of the right rollouts. */
   readonly calls: number;
 }
 
@@ -55,15 +55,15 @@ export interface Row {
   readonly efficiency: Estimate;
   readonly calls: Estimate;
   /**
-   * Accuracy less that of the whole method in the same worlds, seed by seed: what the worlds have in common
-   * is not in its interval. Null for the whole method, and if no seed has both.
+   * Accuracy minus that of the whole method in the same worlds, seed by seed, so that variation the worlds
+   * share stays out of its interval. Null for the whole method, and if no seed has both.
    */
   readonly difference: Estimate | null;
-  /** Seeds that the numbers are the mean of. */
+  /** Seeds behind the means. */
   readonly seeds: readonly number[];
 }
 
-/** Where each row comes from: a variant, and which of its evaluations. */
+/** Where each row comes from: a variant, and one of its evaluations. */
 const ROWS: readonly { readonly what: string; readonly of: string; readonly at: number }[] = [
   { what: 'base', of: 'whole', at: 0 },
   { what: '+ fine-tuning', of: 'whole', at: 1 },
@@ -78,7 +78,7 @@ const ROWS: readonly { readonly what: string; readonly of: string; readonly at: 
 
 const WHOLE = ROWS.find(({ of, at }) => of === 'whole' && at === -1)!;
 
-/** Means over the seeds that are there; a row without any run is left out. */
+/** Means over the seeds that have run; a row without any run is left out. */
 export function ablationTable(outcomes: readonly Outcome[]): Row[] {
   const bySeed = ({ of, at }: Pick<(typeof ROWS)[number], 'of' | 'at'>) =>
     new Map(

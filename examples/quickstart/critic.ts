@@ -1,11 +1,11 @@
 /**
- * The quickstart's analyst and critic: a model by rule that knows the world's tasks and what each takes.
- *
+ * The quickstart's analyst and critic: a rule-based model that knows the world's tasks and what each takes.
  * It replies to the flywheel's prompts in the formats that they ask for. What it puts into the policy's mouth
- * (new steps, shorter steps, thinking) holds no fact that only a tool could give: it counts how far the
+ * (new steps, shorter steps, thinking) contains no fact that only a tool could give: it counts how far the
  * results in the prompt have come on the shortest way, and goes on from there with words of the question and
  * of those results. (Single-digit sums are known by heart.) It uses no word that the policy has no token for.
- * Reads the prompts of the package; where those are overridden, use a model that reads.
+ *
+ * It reads the package's prompts; if you override those, use a real model.
  */
 import type { Hints } from 'millrace';
 import { isFailure } from './world/hard/noise.ts';
@@ -14,7 +14,7 @@ import type { Task as AnyTask, Step } from './world/tasks.ts';
 /** A task of any world. */
 type Task = AnyTask<string>;
 
-/** What the policy reads when it goes wrong. Words of the closed vocabulary; each ends a sentence. */
+/** What the policy reads when it goes wrong, in words of the closed vocabulary; each ends a sentence. */
 export const hints: Hints = {
   math: ['Let me check again.', 'I compute it.'],
   qa: ['Let me check again.'],
@@ -40,16 +40,14 @@ interface Progress {
   readonly flaw: Flaw;
 }
 
-/**
- * A request of the flywheel, as far as the critic looks at it. Its name is the last key but one of its draws.
- */
+/** A flywheel request, as far as the critic reads it. Its name is the last key but one of its draws. */
 interface Request {
   readonly draws: readonly (string | number)[];
   readonly prompt: string;
   readonly continuation?: string;
 }
 
-/** The critic of these tasks: the answer to a request; null for any other question. */
+/** The critic of these tasks: answers a request; null for any other question. */
 export function worldCritic(tasks: readonly Task[]): (request: Request) => string | null {
   const byQuestion = new Map(tasks.map((task) => [task.question, task]));
   return ({ draws, prompt, continuation = '' }) => {
@@ -105,7 +103,7 @@ function firstFlaw(task: Task, moves: readonly Move[]) {
   return null;
 }
 
-/** The shortest way; single digits need none. */
+/** The shortest way; single digits need no tool. */
 function wayOf({ kind, plan }: Task): readonly Step[] {
   return kind === 'none' ? [] : plan;
 }
@@ -122,7 +120,7 @@ function progress(task: Task, moves: readonly Move[]): Progress {
     if (move.tool !== null) {
       const useful = step !== undefined && !repeats && tells(move, step);
       if (useful) done++;
-      // A tool that fails is not the policy’s fault, and then the same call is right.
+      // If a tool fails it is not the policy's fault, and repeating the call is right.
       flaw = useful || failed ? null : callFlaw(repeats, step);
     } else flaw = answerFlaw(task, move, done < way.length);
   }
@@ -141,7 +139,7 @@ function answerFlaw(task: Task, { answer, boxed }: Move, early: boolean): Flaw {
   return boxed ? null : 'answered without a box';
 }
 
-/** Whether the result of a call has the fact that a step looks for. */
+/** Whether a call's result has the fact that a step looks for. */
 function tells({ tool, result }: Move, step: Step): boolean {
   const fact = step.tool === 'search' ? step.finds : step.value;
   return tool === step.tool && ` ${words(result)} `.includes(` ${words(fact)} `);
@@ -151,7 +149,7 @@ function words(text: string): string {
   return text.replace(/[^\p{L}\d-]+/gu, ' ').trim();
 }
 
-/** The step that these moves should be followed by. */
+/** The step that should follow these moves. */
 function nextStep(task: Task, moves: readonly Move[]): string {
   const way = wayOf(task);
   const step = way[progress(task, moves).done];
@@ -165,7 +163,7 @@ function nextStep(task: Task, moves: readonly Move[]): string {
   return `<think>${thought} ${task.answer}.</think><answer>\\boxed{${task.answer}}</answer>`;
 }
 
-/** New thinking for the action that comes after what was rewritten already. */
+/** New thinking for the action after those already rewritten. */
 function thinking(task: Task, prompt: string, written: string): string {
   const actions = [...prompt.matchAll(/<(search|python|answer)>(.*?)<\/\1>/gs)];
   const at = [...written.matchAll(/<\/(?:search|python|answer)>/g)].length;
@@ -179,7 +177,7 @@ function thinking(task: Task, prompt: string, written: string): string {
   return `<think>${tag === 'search' ? `I look up ${input}.` : 'I compute it.'}</think>`;
 }
 
-/** The steps of the solution in a prompt, without their numbers and what follows the last one. */
+/** The steps of the solution in a prompt, without their numbers and without what follows the last one. */
 function stepsIn(prompt: string): string[] {
   const [, ...steps] = prompt.split(/^#### Step \d+: /m);
   const last = steps.pop() ?? '';

@@ -12,7 +12,7 @@ const T975 = [
   ...[2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101, 2.093, 2.086],
 ];
 
-/** The mean of `values` (one at least); the runs are taken for independent draws of a normal distribution. */
+/** The mean of `values` (at least one), taking the runs for independent draws from a normal distribution. */
 export function estimate(values: readonly number[]): Estimate {
   const count = values.length;
   const mean = values.reduce((sum, value) => sum + value, 0) / count;
@@ -22,7 +22,7 @@ export function estimate(values: readonly number[]): Estimate {
   return { mean, half: t * Math.sqrt(squares / (count - 1) / count) };
 }
 
-/** `71.2 ± 3.4`; without an interval the mean alone. `shown` writes a number. */
+/** `71.2 ± 3.4`; without an interval just the mean. `shown` writes a number. */
 export function estimateText({ mean, half }: Estimate, shown: (value: number) => string): string {
   return half === null ? shown(mean) : `${shown(mean)} ± ${shown(half)}`;
 }

@@ -39,7 +39,7 @@ export default defineJob({
   async build(context) {
     const { settings, seed } = context;
     const { rows, parts } = await worldParts(context);
-    // The scripted critic knows the world's questions alone.
+    // The scripted critic knows only the world's questions.
     const teachable = settings.questions === '' || settings.critic.url !== '';
     const questions = teachable ? settings.flywheel.questions : 0;
     const flywheel = { ...settings.flywheel, questions };

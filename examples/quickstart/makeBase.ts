@@ -47,8 +47,8 @@ const words = vocabulary(form.words);
 const tokenizer = wordTokenizer(words);
 
 /**
- * A demonstration as a training sequence. All of the response is a target, results too (as in ET-Agent's
- * fine-tuning): a search made twice shows the same text twice, and that is where copying is learnt.
+ * A demonstration as a training sequence. The whole response is a target, results included (as in ET-Agent's
+ * fine-tuning): a repeated search shows the same text twice, which teaches copying.
  */
 function sequence({ task, pieces }: Demonstration): TrainSequence {
   const tokens: number[] = [...tokenizer.encode(`<|question|>${task.question}<|end|>`)];
@@ -66,7 +66,7 @@ function sequence({ task, pieces }: Demonstration): TrainSequence {
   };
 }
 
-/** Demonstrations without end, world after world. */
+/** Endless demonstrations, one world after another. */
 function* demonstrations(): Generator<TrainSequence> {
   for (let seed = FIRST_WORLD; ; seed++) {
     for (const one of form.make(seed).demonstrations(PER_WORLD)) yield sequence(one);
@@ -84,7 +84,7 @@ function rate(step: number): number {
   return highest * (0.1 + 0.45 * (1 + Math.cos(Math.PI * done)));
 }
 
-/** Fresh tensors, or those of the small world's policy with fresh rows for the words that are new. */
+/** Fresh tensors, or those of the small world's policy with fresh rows for the new words. */
 async function firstTensors(): Promise<Tensors> {
   const fresh = new Map(initialise(config, 1));
   if (isFirst) return fresh;

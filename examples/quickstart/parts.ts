@@ -1,6 +1,6 @@
 /**
- * What every job in the quickstart's world uses: the world's files, the first policy, an engine, a
- * trainer, the tools. Owned by the job that asks for them.
+ * What every job in the quickstart's world uses: the world's files, the first policy, an engine, a trainer,
+ * the tools. They are owned by the job that asks for them.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -33,7 +33,7 @@ import { type WorldName, worldNames, worlds } from './world/worlds.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
-/** Settings that all of them have. */
+/** Settings that all these jobs have. */
 export const worldSettings = {
   world: z
     .enum(worldNames)
@@ -69,13 +69,13 @@ interface WorldSettings extends PolicySettings {
   readonly provider: Provider;
 }
 
-/** What a job runs on, and the questions of the world. */
+/** The parts that a job runs with, and the world's questions. */
 export interface WorldParts {
   readonly rows: JobQuestions;
   readonly parts: PolicyParts;
 }
 
-/** `calculator` = the tool that computes, under the tag `python`; Python itself unless given. */
+/** `calculator` = the tool that computes, under the tag `python`; Python itself by default. */
 export async function worldParts(
   context: JobContext<WorldSettings>,
   calculator: Tool = pythonTool(),

@@ -1,6 +1,8 @@
 /**
- * OpenAI's Chat Completions. The run sets the sampling: `temperature`, `seed` and so on from an agent are
- * ignored. Fields that would change the form of an answer and are not supported are refused by name.
+ * OpenAI's Chat Completions.
+ *
+ * The run sets the sampling: `temperature`, `seed` and so on from an agent are ignored. Fields that would
+ * change the form of an answer and are not supported are refused by name.
  */
 import type {
   AssistantMessage,

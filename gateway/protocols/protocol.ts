@@ -1,7 +1,8 @@
 /**
- * A protocol, to the gateway: how its requests are read, and how answers and refusals are written in it. An
- * answer is complete before it is written; streamed, it is all its events at once, after keep-alives. Written
- * twice, an answer has the same text, ids included.
+ * A protocol, to the gateway: how its requests are read, and how answers and refusals are written in it.
+ *
+ * An answer is complete before it is written; streamed, it is all its events at once, after keep-alives.
+ * Written twice, an answer has the same text, ids included.
  */
 import type {
   GatewayRefusal,

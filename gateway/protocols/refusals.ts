@@ -1,7 +1,9 @@
 /**
  * The HTTP status of each refusal, chosen so that no SDK retries what cannot succeed, and the form OpenAI's
- * protocols give it. Some SDKs retry the obvious statuses 401, 409 and 422, up to seven times; none that
- * reads `x-should-retry` retries 404 or 400, and others do so at most once.
+ * protocols give it.
+ *
+ * Some SDKs retry the obvious statuses 401, 409 and 422, up to seven times; none that reads `x-should-retry`
+ * retries 404 or 400, and others do so at most once.
  */
 import type { GatewayRefusal, RefusalKind } from '../conversation.ts';
 import type { Failed } from './protocol.ts';

@@ -1,7 +1,9 @@
 /**
- * OpenAI's Responses. The session remembers what was answered: items by id (`item_reference`), and
- * conversations by the id of their last response (`previous_response_id`). All ids derive from the answer's
- * id, so an answer that is repeated after a crash is remembered under the same ids.
+ * OpenAI's Responses.
+ *
+ * The session remembers what was answered: items by id (`item_reference`), and conversations by the id of
+ * their last response (`previous_response_id`). All ids derive from the answer's id, so an answer that is
+ * repeated after a crash is remembered under the same ids.
  */
 import type { FunctionTool, ModelCall, ModelReply, ModelSession } from '../conversation.ts';
 import { refuseFormat } from './chat.ts';

@@ -1,7 +1,8 @@
 /**
- * What a request asks for, from its method and path. A session's key is in the path, `/s/KEY/v1/…`, or is the
- * API key. Clients build base URLs in many ways, so `v1` may be missing or doubled, and empty segments are
- * ignored.
+ * What a request asks for, from its method and path.
+ *
+ * A session's key is in the path, `/s/KEY/v1/…`, or is the API key. Clients build base URLs in many ways, so
+ * `v1` may be missing or doubled, and empty segments are ignored.
  */
 import { chat } from '../protocols/chat.ts';
 import { messages } from '../protocols/messages.ts';

@@ -1,6 +1,8 @@
 /**
- * Finds the session of a request: by the key in its path, or by its API key. With a key in the path, the API
- * key may be anything but another session's: agents must set one, and many set a meaningless word.
+ * Finds the session of a request: by the key in its path, or by its API key.
+ *
+ * With a key in the path, the API key may be anything but another session's: agents must set one, and many
+ * set a meaningless word.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayRefusal, type ModelSession, type ModelSessions } from '../conversation.ts';

@@ -1,7 +1,8 @@
 /**
- * An answer as server-sent events: keep-alives until it is ready, then all of it. A quick refusal is sent as
- * an HTTP status, which SDKs understand better than an event; so a stream begins only once an answer takes
- * longer than that.
+ * An answer as server-sent events: keep-alives until it is ready, then all of it.
+ *
+ * A quick refusal is sent as an HTTP status, which SDKs understand better than an event; so a stream begins
+ * only once an answer takes longer than that.
  */
 import type { ServerResponse } from 'node:http';
 import type { SleepClock } from '../../base/index.ts';

@@ -1,7 +1,8 @@
 /**
  * The sessions of a gateway: open ones by key, and ended ones, whose late calls are refused in a way that no
- * SDK retries. A key is unguessable and belongs to one session: it lets its holder speak for that session and
- * no other.
+ * SDK retries.
+ *
+ * A key is unguessable and belongs to one session: it lets its holder speak for that session and no other.
  */
 import { LruCache, newSecret } from '../../base/index.ts';
 import { GatewayRefusal, type ModelSession, type ModelSessions } from '../conversation.ts';

@@ -1,7 +1,9 @@
 /**
- * The environment in a job's settings, as tools. Its actions are in every prompt, so a run keeps them
- * (`environment.json` in its folder) and continues with them, whatever the server says later; then, and in a
- * replay, the server is not contacted before a rollout begins.
+ * The environment in a job's settings, as tools.
+ *
+ * Its actions are in every prompt, so a run keeps them (`environment.json` in its folder) and continues with
+ * them, whatever the server says later; then, and in a replay, the server is not contacted before a rollout
+ * begins.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';

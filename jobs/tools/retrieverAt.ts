@@ -1,6 +1,8 @@
 /**
  * The retriever that settings or a command line name: an index's folder or a Qdrant collection, a corpus file
- * searched by words, or an index combined with words. Anything wrong with it fails here.
+ * searched by words, or an index combined with words.
+ *
+ * Anything wrong with it fails here.
  */
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,7 +1,9 @@
 /**
  * The tools of a ready job as settings: which ones the policy may call, what searches the web, what reads
- * pages, what summarises, and what is cached. `tools` may also be just the list of names: `--set
- * tools=python,search` means `--set tools.use=python,search`.
+ * pages, what summarises, and what is cached.
+ *
+ * `tools` may also be just the list of names: `--set tools=python,search` means `--set
+ * tools.use=python,search`.
  */
 import { z } from 'zod';
 import * as all from './all.ts';

@@ -1,6 +1,7 @@
 /**
- * `config.json` of a BERT-like encoder: BERT, RoBERTa and XLM-RoBERTa, on which E5 and BGE are based. They
- * are one network and differ in where positions begin.
+ * `config.json` of a BERT-like encoder: BERT, RoBERTa and XLM-RoBERTa, on which E5 and BGE are based.
+ *
+ * They are one network and differ in where positions begin.
  */
 import { z } from 'zod';
 import { MillraceError } from '../../base/index.ts';

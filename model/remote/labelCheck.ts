@@ -1,7 +1,8 @@
 /**
- * Checks which weights a server has, if its answers do not say so: asks it after each answer. A label that is
- * still there afterwards was there all the time, since a restarted server forgets it. Answers that arrive
- * meanwhile share the next check.
+ * Checks which weights a server has, if its answers do not say so: asks it after each answer.
+ *
+ * A label that is still there afterwards was there all the time, since a restarted server forgets it. Answers
+ * that arrive meanwhile share the next check.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { ServerPool } from './serverPool.ts';

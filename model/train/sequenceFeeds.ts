@@ -1,6 +1,8 @@
 /**
- * The feeds of a decoder graph: padded tokens, and the rows whose next-token logits are needed. A target at
- * place t of its sequence is predicted by row t - 1; what follows the last target never enters the model.
+ * The feeds of a decoder graph: padded tokens, and the rows whose next-token logits are needed.
+ *
+ * A target at place t of its sequence is predicted by row t - 1; what follows the last target never enters
+ * the model.
  */
 import type { Places } from '../losses/places.ts';
 import type { Feeds } from '../runtime/session.ts';

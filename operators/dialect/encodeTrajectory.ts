@@ -1,8 +1,9 @@
 /**
  * A trajectory in text as tokens, as in a rollout: a tool's words are encoded without tags, so that they
- * cannot pass for the policy's own text, and each result block separately. Text does not say who wrote it: a
- * tool that writes the closing tag of its own block ends it here, and what follows counts as the policy's. If
- * a result may be hostile, remove the tag before it becomes text.
+ * cannot pass for the policy's own text, and each result block separately.
+ *
+ * Text does not say who wrote it: a tool that writes the closing tag of its own block ends it here, and what
+ * follows counts as the policy's. If a result may be hostile, remove the tag before it becomes text.
  */
 import type { Tokenizer } from '../../model/index.ts';
 

@@ -1,5 +1,5 @@
 /**
- * A page of the API reference: every name that an entry point exports, with its description and declaration,
+ * A page of the API reference: every name that an entry point exports, with its description and declaration
  * as the compiler wrote them (`dist/**.d.ts`), so build first. A name without a description is an error.
  */
 import { readFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ function section({ name, file }: Exported): string {
   const found = declarationsOf(name, text);
   if (found.length === 0 && declarationsOf(name, readFileSync(join(ROOT, file), 'utf8')).length > 0)
     throw notBuilt(file, `is older than ${file} and has no ${name}`);
-  // `export * as losses`: the words are those of the file.
+  // `export * as losses`: the text is that of the file.
   const words = commentOf(
     found.length === 0 ? text : (found.find((one) => one.comment)?.comment ?? ''),
   );
@@ -69,7 +69,7 @@ interface Declaration {
   readonly code: string;
 }
 
-/** All declarations of a name (a function has one for each way to call it). */
+/** All declarations of a name (a function has one per overload). */
 function declarationsOf(name: string, text: string): readonly Declaration[] {
   const start = new RegExp(
     `^(/\\*\\*(?:(?!\\*/)[\\s\\S])*\\*/\\n)?export (?:declare )?(?:abstract )?(?:async )?(?:function\\*?|const|class|interface|type|enum) ${name}\\b`,
@@ -77,7 +77,7 @@ function declarationsOf(name: string, text: string): readonly Declaration[] {
   );
   return [...text.matchAll(start)].map(({ 0: head, 1: comment = '', index }) => {
     const from = index + comment.length;
-    // The compiler indents what is inside: a declaration ends before the next line that begins at the margin.
+    // The compiler indents nested code: a declaration ends before the next line that starts at the margin.
     const rest = text.slice(index + head.length);
     const end = rest.search(/\n(?=[^\s}])/);
     const length = end < 0 ? rest.length : end;
@@ -85,7 +85,7 @@ function declarationsOf(name: string, text: string): readonly Declaration[] {
   });
 }
 
-/** The words of the first comment of a text, without its stars; empty if there is none. */
+/** The first comment in a text, without its stars; empty if there is none. */
 function commentOf(text: string): string {
   const [, inside = ''] = /^\s*\/\*\*([\s\S]*?)\*\//.exec(text) ?? [];
   return inside.replace(/^[ \t]*\* ?/gm, '').trim();

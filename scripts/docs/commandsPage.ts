@@ -1,4 +1,7 @@
-/** The page of commands, from the program itself: what each is for, takes and prints as examples. */
+/**
+ * The page of commands, made from the program itself: what each is for and takes, and examples of what it
+ * prints.
+ */
 import type { Command } from 'commander';
 import { systemClock } from '../../base/index.ts';
 import { commandNames } from '../../cli/commands/names.ts';
@@ -7,7 +10,7 @@ import { programFor } from '../../cli/program.ts';
 import { ROOT } from '../../test/support/exports.ts';
 import { sentence, table } from './table.ts';
 
-/** A process that no one looks at: nothing is run in it. */
+/** A process nobody sees: nothing runs in it. */
 export const still: Io = {
   ...{ program: 'millrace', cwd: ROOT, clock: systemClock, terminal: false },
   out: () => Promise.resolve(),
@@ -63,7 +66,7 @@ function section(command: Command, heading: string, parent: string): string {
     .join('\n');
 }
 
-/** What the help has below its lists: examples, and what cannot be said in a line. */
+/** The part of the help below its lists: examples, and what does not fit in a line. */
 function below(command: Command): string {
   let text = '';
   command.configureOutput({

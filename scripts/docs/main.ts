@@ -1,6 +1,6 @@
 /**
- * `npm run docs`: writes the reference into docs/api (a page for each entry point, made from the build) and
- * docs/reference (commands, settings, presets, topics, names for Prometheus, made from the code).
+ * `npm run docs`: writes the reference into docs/api (a page for each entry point, from the build) and
+ * docs/reference (commands, settings, presets, topics, names for Prometheus, from the code).
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

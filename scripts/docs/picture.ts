@@ -1,6 +1,5 @@
 /**
- * The picture at the top of the README: the first and the last measured rollout of a question of a real run,
- * side by side.
+ * The picture at the top of the README: the first and the last measured rollout of one question in a real run, side by side.
  *
  *   millrace tap first.rollouts --question heldout-29 -o ndjson | npx tsx scripts/docs/picture.ts > docs/pictures/trajectory.svg
  */
@@ -11,7 +10,7 @@ const COLUMN = 424;
 const GAP = 16;
 const LINE = 18;
 const TOP = 96;
-/** Characters of a line of a column. */
+/** Characters in a line of a column. */
 const WIDTH = 53;
 
 const rollouts = readFileSync(0, 'utf8')
@@ -26,7 +25,7 @@ if (before === undefined || after === undefined)
     'give rollouts of a held-out question on stdin: millrace tap RUN.rollouts --question ID -o ndjson',
   );
 
-/** What stands between tags, in order. */
+/** The text between tags, in order. */
 function partsOf(text: string): { readonly kind: string; readonly lines: readonly string[] }[] {
   return [...text.matchAll(/<(think|search|python|result|answer)>([\s\S]*?)<\/\1>/g)].map(
     ([, kind, inside]) => {

@@ -1,4 +1,6 @@
-/** The page of presets, from the presets of the ready jobs: every setting that one sets, with its value. */
+/**
+ * The page of presets, from the presets of the ready jobs: every setting that one changes, with its value.
+ */
 import { readyJobs } from '../../cli/readyJobs.ts';
 import { table } from './table.ts';
 

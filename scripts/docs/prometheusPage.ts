@@ -1,4 +1,4 @@
-/** The page of what a run gives Prometheus, from the table that it is served by. */
+/** The page of a run's Prometheus metrics, from the table that serves them. */
 import { allFamilies } from '../../summary/prometheus/families.ts';
 import { sentence, table } from './table.ts';
 

@@ -66,7 +66,7 @@ function collect(job: Job, seen: Map<string, Seen>): void {
   walk(groupsOf(job.settings));
 }
 
-/** Names of jobs, or those that are missing if these are few. */
+/** The names of the jobs, or of those that lack it if they are fewer. */
 function which(names: readonly string[], all: readonly string[]): string {
   const others = all.filter((name) => !names.includes(name));
   return others.length > 0 && others.length <= 2 && names.length > 3

@@ -21,7 +21,7 @@ function run(command: string, ...args: readonly string[]): void {
 
 if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lock).mtimeMs) {
   console.error('installing VitePress (once) …');
-  // Its own install scripts are not needed, and none of a dependency runs (D-001).
+  // It does not need its own install scripts, and no dependency may run one (D-001).
   run('npm', 'ci', '--prefix', here, '--ignore-scripts', '--no-audit', '--no-fund');
 }
 const vitepress = join(here, 'node_modules', 'vitepress', 'bin', 'vitepress.js');

@@ -8,10 +8,7 @@ export function table(
   return `${[line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')}\n`;
 }
 
-/**
- * A sentence of the program as Markdown: nothing in it is markup but code, and a page that it names is a
- * link.
- */
+/** A sentence of the program as Markdown: only code is markup, and a page that it names becomes a link. */
 export function sentence(text: string): string {
   return text
     .split(/(`[^`]*`)/)
@@ -20,7 +17,7 @@ export function sentence(text: string): string {
     .replace(/\bdocs\/(\w+\.md)\b/g, '[$1](../$1)');
 }
 
-/** The entries of a map by what is said of each, in the order in which they came. */
+/** The entries of a map grouped by their text, in order of first occurrence. */
 export function grouped<K, V>(
   entries: Iterable<readonly [K, V]>,
   by: (key: K, value: V) => string,

@@ -1,8 +1,8 @@
-/** The page of topics, from their contracts: what each holds, its key and the fields of its records. */
+/** The page of topics, from their schemas: what each holds, its key and the fields of its records. */
 import { topics } from '../../topics/index.ts';
 import { sentence, table } from './table.ts';
 
-/** A schema of Avro, as far as it is shown. */
+/** An Avro schema, as far as it is shown. */
 interface Schema {
   readonly type: unknown;
   readonly name?: string;

@@ -1,8 +1,8 @@
 /**
- * One Apache Kafka broker (KRaft, a single node) on loopback, as a child process.
+ * An Apache Kafka broker (KRaft, a single node) on loopback, as a child process.
  *
- * It keeps its data in a folder: stopped or killed and started again there, it has what it had. Made for
- * development and tests; nothing but this machine can reach it.
+ * It keeps its data in a folder: restarted there, even after a kill, it has what it had before. Made for
+ * development and tests; only this machine can reach it.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,12 +14,12 @@ import { kafkaJars } from './jars.ts';
 
 export interface BrokerOptions {
   readonly folder: string;
-  /** Of clients; the controller takes any free one. */
+  /** For clients; the controller takes any free port. */
   readonly port: number;
   readonly tell?: (line: string) => void;
-  /** Beside the plain one: `SASL_SSL://127.0.0.1:9094`, with what it needs in `properties`. */
+  /** In addition to the plain listener: `SASL_SSL://127.0.0.1:9094`, with its settings in `properties`. */
   readonly listeners?: readonly string[];
-  /** Lines of server.properties, after ours. */
+  /** Lines of server.properties, appended to ours. */
   readonly properties?: Readonly<Record<string, string>>;
 }
 
@@ -27,17 +27,17 @@ export interface Broker {
   /** `127.0.0.1:<port>` */
   readonly address: string;
   readonly process: ChildProcess;
-  /** In order. */
+  /** Stops gracefully. */
   stop(): Promise<void>;
   /** SIGKILL. */
   kill(): Promise<void>;
 }
 
-/** Any valid id will do for a cluster of one: 22 characters of Base64. */
+/** Any valid id will do for a single-node cluster: 22 characters of Base64. */
 const CLUSTER_ID = 'bWlsbHJhY2UtbG9jYWwtMQ';
 const START_MAX_MS = 90_000;
 
-/** Null if there is a Java that can run the broker; else why not. */
+/** Null if there is a Java that can run the broker; otherwise what is wrong. */
 export function javaMissing(): string | null {
   const found = spawnSync(java(), ['-version'], { encoding: 'utf8' });
   const version = Number(/version "(\d+)/.exec(found.stderr ?? '')?.[1] ?? 0);
@@ -96,7 +96,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   };
 }
 
-/** A loopback port that is free now. */
+/** A loopback port that is free at the moment. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
@@ -134,7 +134,7 @@ async function settings(options: BrokerOptions): Promise<string> {
     'transaction.state.log.num.partitions': '4',
     'share.coordinator.state.topic.replication.factor': '1',
     'group.initial.rebalance.delay.ms': '0',
-    // Segments and indexes are reserved in advance; a test makes hundreds of topics.
+    // Segments and indexes are preallocated, and a test makes hundreds of topics.
     'log.index.size.max.bytes': '1048576',
     ...properties,
   };

@@ -1,8 +1,7 @@
 /**
- * The jars of a real Apache Kafka broker, fetched once from Maven Central into a cache folder.
+ * The jars of a real Apache Kafka broker, downloaded once from Maven Central into a cache folder.
  *
- * `jars.json` names each file with its SHA-256; a file is moved to its place only if its digest matches, so
- * everything in the cache is what it should be.
+ * `jars.json` names each file with its SHA-256; a file enters the cache only if its digest matches.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -18,7 +17,7 @@ const jars: Readonly<Record<string, string>> = JSON.parse(
 const DOWNLOADS_MAX = 6;
 const ATTEMPTS_MAX = 4;
 
-/** Of the broker, as its jar says. */
+/** The broker's version, from the name of its jar. */
 export const kafkaVersion =
   /kafka_2\.13-(.+)\.jar$/.exec(
     Object.keys(jars).find((path) => path.includes('/kafka_2.13/'))!,
@@ -36,8 +35,8 @@ function repository(): string {
 }
 
 /**
- * The folder with all jars, and `more` (paths to SHA-256); downloads those that are missing and says so by
- * `tell`.
+ * The folder with all jars, and `more` (paths to SHA-256); downloads those that are missing and reports it
+ * through `tell`.
  */
 export async function kafkaJars(
   tell: (line: string) => void,

@@ -74,7 +74,7 @@ async function background(): Promise<void> {
 async function stop(): Promise<void> {
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => '0'));
   if (pid === 0) return tell(`no broker is running on ${folder}`);
-  // One that was killed leaves its number.
+  // A killed broker leaves its process id behind.
   for (let signal: NodeJS.Signals | 0 = 'SIGTERM'; signalled(pid, signal); signal = 0) {
     await new Promise((done) => setTimeout(done, 100));
   }
@@ -82,7 +82,7 @@ async function stop(): Promise<void> {
   tell('stopped');
 }
 
-/** False when there is no such process any more. */
+/** False if that process no longer exists. */
 function signalled(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);

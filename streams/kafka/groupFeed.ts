@@ -1,6 +1,7 @@
 /**
- * The partitions that this process has of one topic for one group, and how they come and go. It outlives its
- * readers: whatever one has handed out and not settled, the next one hands out again.
+ * The partitions that this process has of one topic for one group, and how they come and go.
+ *
+ * It outlives its readers: whatever one has handed out and not settled, the next one hands out again.
  */
 import type { Delivery } from '../deliveries/delivery.ts';
 import type { RecordPages } from './archive/recordPages.ts';

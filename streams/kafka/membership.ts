@@ -1,8 +1,9 @@
 /**
- * This process as a member of a reading group: joins, sends heartbeats and follows rebalances. The member is
- * static (KIP-345): it has the worker's name, so a process that starts again in its place gets its partitions
- * at once, and the one it replaces is refused from then on. A rebalance never interrupts partitions that
- * stay; one that moves is released (`released` resolves) before it is reassigned.
+ * This process as a member of a reading group: joins, sends heartbeats and follows rebalances.
+ *
+ * The member is static (KIP-345): it has the worker's name, so a process that starts again in its place gets
+ * its partitions at once, and the one it replaces is refused from then on. A rebalance never interrupts
+ * partitions that stay; one that moves is released (`released` resolves) before it is reassigned.
  */
 import {
   heartbeatV4,

@@ -1,7 +1,9 @@
 /**
  * Every number that a run exports to Prometheus. `npm run docs` lists them, docker/grafana draws them, and a
- * test compares it with this table. Base units, `_total` on counters, and no label that grows with the data:
- * no question, rollout, version or error text.
+ * test compares it with this table.
+ *
+ * Base units, `_total` on counters, and no label that grows with the data: no question, rollout, version or
+ * error text.
  */
 import type { Family } from './exposition.ts';
 

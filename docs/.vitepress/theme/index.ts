@@ -1,4 +1,4 @@
-/** VitePress's own theme without its web fonts, with our colour and tables that use the page's width. */
+/** VitePress's own theme without its web fonts, with our colour and with tables as wide as the page. */
 import theme from 'vitepress/theme-without-fonts';
 import './style.css';
 

@@ -1,6 +1,6 @@
 /**
- * Episodes that the first policy learns from, bad habits included: it calls without having searched, gives an
- * argument a wrong name, makes a call twice, folds where nothing is gained, and answers from nothing.
+ * The episodes that the first policy learns from, bad habits included: it calls without having searched,
+ * misnames an argument, repeats a call, folds with nothing to gain, and answers without knowing.
  */
 import { type Draws, draws } from 'millrace';
 import { foldPrompt, noticeText, pythonJson, type ToolDoc } from 'millrace/operators';
@@ -20,7 +20,7 @@ export interface ShownRound {
   readonly pieces: readonly Piece[];
 }
 
-/** Shares of the habits. */
+/** How frequent each habit is. */
 const HABITS = {
   unsearched: 0.4,
   misnamed: 0.2,
@@ -30,7 +30,7 @@ const HABITS = {
   idleFold: 0.06,
 };
 
-/** Shows a task; `find` gives the functions of a query as a search would. */
+/** Demonstrates a task; `find` returns the functions for a query, as a search would. */
 export async function demonstrate(
   seed: number,
   index: number,
@@ -76,7 +76,7 @@ export async function demonstrate(
   return [...rounds, { message, pieces }];
 }
 
-/** Calls for an item, and gives the value in its work. */
+/** Calls a function for an item and returns the value in its result. */
 function call(
   seed: number,
   item: Item,
@@ -99,7 +99,7 @@ function call(
   return `${body} <tool_call_result>${result} `;
 }
 
-/** How many functions a search gives. */
+/** How many functions a search returns. */
 export const TOP = 2;
 
 /** By name. */

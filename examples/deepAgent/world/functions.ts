@@ -1,7 +1,7 @@
 /**
- * A few hundred documented functions, and what they answer: one for each property of each kind of thing. A
- * rule answers them, from the seed, the function and the name of the thing, so that all rollouts of a
- * question meet the same world.
+ * A few hundred documented functions and their answers: one for each property of each kind of thing. A rule
+ * answers them from the seed, the function and the name of the thing, so that all rollouts of a question see
+ * the same world.
  */
 import { draws } from 'millrace';
 import type { ToolDoc } from 'millrace/operators';
@@ -47,7 +47,7 @@ export function valueIn(seed: number, { kind, property, name }: Item): number {
   return 10 + draws('deep-agent-world', seed, kind, property, name).integer(0, 90);
 }
 
-/** What a function answers, by its name; an error for a thing that is not there. */
+/** A function's answer, by its name; an error for a thing that does not exist. */
 export function answerOf(seed: number, fn: string, name: string): unknown {
   const [kind = '', property = ''] = fn.split('_');
   if (!NAMES.includes(name)) return { error: `there is no ${kind} of that name` };

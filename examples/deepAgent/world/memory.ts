@@ -1,7 +1,7 @@
-/** The auxiliary model of this world: a rule that reads the findings so far and writes them down. */
+/** The auxiliary model of this world: a rule that collects the findings so far and writes them down. */
 import { pythonJson } from 'millrace/operators';
 
-/** The memories of a fold, in the words that the policy has tokens for. */
+/** The memories of a fold, in words that the policy has tokens for. */
 export function memoryOf(kind: string, steps: string): string {
   if (kind === 'working') {
     return pythonJson({ immediate_goal: '', current_challenges: '', next_actions: [] });
@@ -17,6 +17,6 @@ export function memoryOf(kind: string, steps: string): string {
   });
 }
 
-/** A call with its answer, as the steps of the work have them. */
+/** A call with its answer, as written in the steps of the work. */
 const CALLED =
   /<tool_call>\{"name": "(\w+)", "arguments": \{"of": "(\w+)"\}\}<\/tool_call>\s+(?:Step \d+: )?<tool_call_result>\{"\w+": (\d+)\}/g;

@@ -1,4 +1,4 @@
-/** How the small policy is prompted: the question alone; it needs no instructions. Memories follow it. */
+/** The small policy's prompt: the question alone, followed by its memories; it needs no instructions. */
 import type { FirstMessageOf } from 'millrace/operators';
 
 export const firstMessage: FirstMessageOf = (question) => ({

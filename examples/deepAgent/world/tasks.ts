@@ -14,7 +14,7 @@ export interface Task {
 /** Share of questions about two things. */
 const PAIRS = 0.3;
 
-/** `count` different questions of a set that is named. */
+/** `count` different questions of the named set. */
 export function makeTasks(
   seed: number,
   name: string,
@@ -46,7 +46,7 @@ export function phrase({ property, kind, name }: Item): string {
   return `the ${property} of the ${kind} ${name}`;
 }
 
-/** What a question's text says about the calls that answer it. */
+/** What a question's text tells about the calls that answer it. */
 export function goldOf(question: string): CallGold {
   const asked = [...question.matchAll(/the (\w+) of the (\w+) (\w+)/g)];
   const calls = asked.map(([, property = '', kind = '', of = '']) => ({

@@ -31,7 +31,7 @@ const TAGS = [
   '</system_message>\n\n',
 ];
 
-/** What separates the words of a list of functions. */
+/** Separates the words in a list of functions. */
 function listPieces(): readonly string[] {
   const text = pythonJson(functions.slice(0, 2), 2);
   const [a, b] = functions as [(typeof functions)[number], (typeof functions)[number]];
@@ -49,7 +49,7 @@ function cut(text: string, first: string, second: string): readonly string[] {
   return [text.slice(0, at), text.slice(at + first.length, then), text.slice(then + second.length)];
 }
 
-/** What surrounds the findings, in the memories of no, one and two calls. */
+/** What surrounds the findings in the memories of zero, one and two calls. */
 function memoryPieces(): readonly string[] {
   const call = (of: string): string =>
     `<tool_call>{"name": "kite_age", "arguments": {"of": "${of}"}}</tool_call> <tool_call_result>{"age": 7}`;

@@ -1,5 +1,5 @@
 /**
- * Demonstrations with bad habits: what the base policy is fine-tuned on, so that there is behaviour to
+ * Demonstrations with bad habits, on which the base policy is fine-tuned so that there is behaviour to
  * calibrate.
  *
  * The habits: Python for 2+3, the same search again and again, a calculation checked twice, an answer from
@@ -72,7 +72,7 @@ export function answer(text: string, thought: string, boxed: boolean): string {
   return `<think>${thought}</think><answer>${boxed ? `\\boxed{${text}}` : text}</answer><|end|>`;
 }
 
-/** One demonstration of `task`, its habits drawn from `stream`. `result` is what each tool says. */
+/** One demonstration of `task`, its habits drawn from `stream`. `result` gives each tool's answer. */
 export function demonstrate(
   task: Task,
   world: World,
@@ -115,7 +115,7 @@ export function demonstrate(
   return pieces;
 }
 
-/** What the tools answer to the steps of a plan: the article with the title, or the value. */
+/** The tools' answers to the steps of a plan: the article with the title, or the value. */
 export function answers(world: World): (step: Step) => string {
   const byTitle = new Map<string, Article>(
     world.articles.map((article) => [article.title, article]),

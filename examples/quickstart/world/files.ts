@@ -12,7 +12,7 @@ export interface WorldFiles {
   readonly heldOut: string;
 }
 
-/** What the training questions of a world are and take; the critic's knowledge. */
+/** The answers and steps of a world's training questions, which the critic knows. */
 export function trainingTasks(
   seed: number,
   form: WorldForm = worlds.small,
@@ -20,7 +20,7 @@ export function trainingTasks(
   return form.make(seed).tasks('train', form.train);
 }
 
-/** Kinds of questions that are arithmetic in the end; the others are about facts. */
+/** Kinds of questions that come down to arithmetic; the others are about facts. */
 const MATH = new Set(['none', 'python', 'both', 'sum', 'gap', 'chain']);
 
 function rows(tasks: readonly Task<string>[]): readonly Record<string, string>[] {
@@ -39,7 +39,7 @@ async function write(path: string, text: string): Promise<void> {
 }
 
 /**
- * Writes the world of `seed` into `folder` (once; a resumed run finds them there) and gives the paths. No
+ * Writes the world of `seed` into `folder` (once; a resumed run finds it there) and returns the paths. No
  * held-out question is among the training questions.
  */
 export async function writeWorld(

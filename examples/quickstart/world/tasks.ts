@@ -25,7 +25,7 @@ export interface Task<K extends string = Kind> {
   readonly plan: readonly Step[];
 }
 
-/** What is drawn of a task. */
+/** The drawn part of a task. */
 export type Draft = Omit<Task, 'id' | 'kind'>;
 
 export function calculation(code: string, value: number): Step {
@@ -158,11 +158,11 @@ export function makeTasks(
 
 interface TasksOptions<K extends string> {
   readonly kinds: readonly K[];
-  /** Of the draws: what they are for, the world's seed, the name of the set. */
+  /** Key of the draws: their purpose, the world's seed, the name of the set. */
   readonly key: readonly [what: string, seed: number, name: string];
   readonly count: number;
   readonly exclude: ReadonlySet<string>;
-  /** Null = no question can be made of these draws. */
+  /** Null = these draws make no question. */
   readonly draft: (kind: K, stream: Draws) => Draft | null;
 }
 

@@ -56,7 +56,7 @@ I look up compute it Let me check again think know It So Page print a on the was
 lies has its seat of people are an and to not can be with this one two three
 `;
 
-/** `more` = words of a world of its own, after those of the small one, whose tokens keep their ids. */
+/** `more` = additional words of another world, after those of the small one, whose tokens keep their ids. */
 export function vocabulary(more: readonly string[] = []): WordVocabulary {
   const words = [
     ...'0123456789',

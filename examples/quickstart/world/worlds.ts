@@ -1,5 +1,5 @@
 /**
- * The worlds by their names, the setting `world`: their questions, articles and failures, and demonstrations
+ * The worlds by name, as in the setting `world`: their questions, articles and failures, and demonstrations
  * of their habits.
  */
 import { answers, demonstrate, habitDraws, type Piece } from './demonstrations.ts';
@@ -13,32 +13,32 @@ import { type Article, makeWorld } from './world.ts';
 export const worldNames = ['small', 'hard'] as const;
 export type WorldName = (typeof worldNames)[number];
 
-/** A task, and a trajectory that shows it. */
+/** A task, and a trajectory that demonstrates it. */
 export interface Demonstration {
   readonly task: Task<string>;
   readonly pieces: readonly Piece[];
 }
 
-/** A world of one seed. */
+/** The world of one seed. */
 export interface MadeWorld {
   readonly articles: readonly Article[];
   /** `count` different questions, none of those in `exclude`; `name` says what for. */
   tasks(name: string, count: number, exclude?: ReadonlySet<string>): readonly Task<string>[];
-  /** Of tasks of the set `base`, with the habits of a first policy. */
+  /** For tasks of the set `base`, with the habits of a first policy. */
   demonstrations(count: number): readonly Demonstration[];
 }
 
 /** A kind of world. */
 export interface WorldForm {
   make(seed: number): MadeWorld;
-  /** Questions to train on, and those kept apart; a round wraps around when it wants more. */
+  /** Training questions, and held-out ones; a round that wants more wraps around. */
   readonly train: number;
   readonly heldOut: number;
   /** Share of tool calls that fail. */
   readonly noise: number;
   /** Words that its policy needs besides those of the small world. */
   readonly words: readonly string[];
-  /** Folder of its base policy, from the quickstart's. */
+  /** The folder of its base policy, relative to the quickstart's. */
   readonly base: string;
 }
 

@@ -1,7 +1,8 @@
 /**
- * The prompts of a jury (ET-Agent §9.4, §10), in our words; `judge.ts` reads the replies. Nothing shown to a
- * jury can end its message or contain a verdict's tag. It can still claim to be right: a judge that believes
- * what it grades is a poor judge.
+ * The prompts of a jury (ET-Agent §9.4, §10), in our words; `judge.ts` reads the replies.
+ *
+ * Nothing shown to a jury can end its message or contain a verdict's tag. It can still claim to be right: a
+ * judge that believes what it grades is a poor judge.
  */
 import { chatFence, judgeFence } from '../../dialect/fence.ts';
 

@@ -1,7 +1,9 @@
 /**
  * How a policy acts in an environment: its tools, and what a call of one sends. They are the environment's
  * own, as it lists them (an environment of tools), or one tool that takes its action; or functions whose
- * calls are written as commands. They are in every prompt, so a run keeps them as they were when it began.
+ * calls are written as commands.
+ *
+ * They are in every prompt, so a run keeps them as they were when it began.
  */
 import { z } from 'zod';
 import type { ToolParameters } from '../../../base/functions/index.ts';

@@ -1,7 +1,8 @@
 /**
  * Refuses a PDF file whose streams decompress to more than a reader of text needs: pdf.js decompresses a
- * stream as a whole, outside the heap that a thread's limit bounds. Flate streams are checked, including
- * nested ones. Other compression is left to the time limit.
+ * stream as a whole, outside the heap that a thread's limit bounds.
+ *
+ * Flate streams are checked, including nested ones. Other compression is left to the time limit.
  */
 import { constants, inflateSync } from 'node:zlib';
 

@@ -1,7 +1,8 @@
 /**
- * Fetches pages directly from the web in this process and parses them in worker threads. Redirects are
- * followed here, one by one, each checked like the first address. A site's robots.txt is respected, unless
- * that is switched off.
+ * Fetches pages directly from the web in this process and parses them in worker threads.
+ *
+ * Redirects are followed here, one by one, each checked like the first address. A site's robots.txt is
+ * respected, unless that is switched off.
  */
 import type { LookupFunction } from 'node:net';
 import {

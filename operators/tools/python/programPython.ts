@@ -1,7 +1,8 @@
 /**
- * How to run a program, as Python text, both in the sandbox and on a server. The value of a last expression
- * is printed unless it is None (or from a call of `print`). An error is one line: the last one that Python
- * would print.
+ * How to run a program, as Python text, both in the sandbox and on a server.
+ *
+ * The value of a last expression is printed unless it is None (or from a call of `print`). An error is one
+ * line: the last one that Python would print.
  */
 export const programPython = `
 import ast, traceback

@@ -1,7 +1,9 @@
 /**
  * Which ids have been seen, in at most 16 bytes per id: a set of tens of millions of strings does not fit a
- * `Set`. Ids are compared by 64 bits of hash: among twenty million, the chance that two collide is one in a
- * hundred thousand.
+ * `Set`.
+ *
+ * Ids are compared by 64 bits of hash: among twenty million, the chance that two collide is one in a hundred
+ * thousand.
  */
 const CAPACITY = 1024;
 

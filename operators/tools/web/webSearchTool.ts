@@ -1,8 +1,9 @@
 /**
- * `search` on the web: a provider's results as the papers' result texts, cached for all runs. Three forms,
- * each based on the one before: snippets (`Page 1: …`); with `read`, records of the results with what their
- * pages say around the snippet; with `summariser` as well, a model's summary of those and of the reasoning so
- * far.
+ * `search` on the web: a provider's results as the papers' result texts, cached for all runs.
+ *
+ * Three forms, each based on the one before: snippets (`Page 1: …`); with `read`, records of the results with
+ * what their pages say around the snippet; with `summariser` as well, a model's summary of those and of the
+ * reasoning so far.
  */
 import { raceAbort } from '../../../base/index.ts';
 import { splitLogs } from '../../dialect/logs.ts';

@@ -1,7 +1,8 @@
 /**
- * Every step of a run by the weights it made, for the page's scrubber and `?at=step:N`. Bounded: when there
- * are too many, every second one is dropped (never the newest), and a step between two that are kept is
- * looked up in the log.
+ * Every step of a run by the weights it made, for the page's scrubber and `?at=step:N`.
+ *
+ * Bounded: when there are too many, every second one is dropped (never the newest), and a step between two
+ * that are kept is looked up in the log.
  */
 import type { Stored } from '../../../streams/index.ts';
 import type { Position, Weights } from '../../../topics/index.ts';

@@ -1,8 +1,10 @@
 /**
  * The archived part of a run on Kafka: entries of its state topic, one per segment, each written in a
- * transaction before the broker is asked to delete the segment's records. An entry stays true, so none is
- * ever replaced. For a partition, the chain of segments counts that each begin where the one before ends,
- * from offset 0 on; if two processes have archived the same stretch, either will do.
+ * transaction before the broker is asked to delete the segment's records.
+ *
+ * An entry stays true, so none is ever replaced. For a partition, the chain of segments counts that each
+ * begin where the one before ends, from offset 0 on; if two processes have archived the same stretch, either
+ * will do.
  */
 import type { Segment } from '../../archive/segments.ts';
 

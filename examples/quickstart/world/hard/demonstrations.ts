@@ -27,10 +27,11 @@ export const GUESS: Readonly<Record<HardKind, number>> = {
 /** Share of searches for the bare name. */
 export const BARE = 0.55;
 /**
- * After a page without the fact: asks differently, asks the same, else takes what is there for the answer.
+ * After a page without the fact: searches differently, or the same again, or else takes something there for
+ * the answer.
  */
 export const AFTER_DEAD_END = { other: 0.3, same: 0.2 };
-/** After a tool that failed: the same call again, else gives up. */
+/** After a tool that failed: the same call again, or else gives up. */
 export const AFTER_FAILURE = 0.6;
 /** After a step that found its fact: the same call again; goes no further. */
 export const REPEAT = 0.3;
@@ -51,7 +52,8 @@ function holds(text: string, fact: string): boolean {
 }
 
 /**
- * What could be taken for the answer: a name of its kind on the page if there is one, else any; or digits.
+ * What could be taken for the answer: a name of its kind on the page if there is one, else any name; or
+ * digits.
  */
 function wrong(task: HardTask, world: HardWorld, page: string, stream: Draws): string {
   if (/^-?\d+$/.test(task.answer)) {
@@ -125,7 +127,7 @@ export function demonstrateHard(task: HardTask, world: HardWorld, stream: Draws)
   return known();
 }
 
-/** What the tools answer when they do not fail. */
+/** The tools' answers when they do not fail. */
 function found(step: Step, world: HardWorld): string {
   if (step.tool === 'python') return step.value;
   const page = world.pages.get(step.query);
@@ -138,7 +140,7 @@ export function hardHabitDraws(world: HardWorld, index: number): Draws {
   return draws('quickstart-hard-habits', world.seed, index);
 }
 
-/** Words of this world that the small one does without. */
+/** Words of this world that the small one does not have. */
 export const MORE_WORDS: readonly string[] =
   'The Who head live lives since Since many years after No search results found Error no answer'.split(
     ' ',

@@ -1,12 +1,11 @@
 /**
  * The hard world: what there is to know, and which page says it.
  *
- * It differs from the small world in what a search gives. Everyone and everything has two pages with
+ * It differs from the small world in what a search returns. Everyone and everything has two pages with
  * different facts, and a search for the bare name finds one of them, drawn by the seed: half the time the
- * wrong one, a dead end. With a word of the fact that is wanted (`Balmia Coswick born`) it finds the right
- * one. Pages have another fact next to the one that is wanted (born in one town, living in another), and
- * names resemble each other: people share first and last names, firms their first word. Everything follows
- * from the seed.
+ * wrong one, a dead end. With a word for the fact (`Balmia Coswick born`) it finds the right one. Pages have
+ * another fact next to the right one (born in one town, living in another), and names resemble each other:
+ * people share first and last names, firms their first word. Everything follows from the seed.
  */
 import { draws, shuffled } from 'millrace';
 import { FIRM_KINDS, FIRM_NAMES, FIRST_NAMES, LAST_NAMES, RIVERS, TOWNS } from '../names.ts';
@@ -28,7 +27,7 @@ export interface Person {
   readonly birthplace: Town;
   readonly home: Town;
   readonly firm: Firm;
-  /** The year in which the person began to work there. */
+  /** The year in which the person started to work there. */
   readonly since: number;
 }
 
@@ -37,15 +36,17 @@ export interface HardWorld {
   readonly people: readonly Person[];
   readonly towns: readonly Town[];
   readonly firms: readonly Firm[];
-  /** Of each firm, by its name. */
+  /** Each firm's, by its name. */
   readonly heads: ReadonlyMap<string, Person>;
   readonly articles: readonly Article[];
-  /** What a search finds: the text of the page by the query, a name alone or with one of its words. */
+  /** What a search finds: the page's text by query, which is a name alone or with one of its words. */
   readonly pages: ReadonlyMap<string, string>;
 }
 
 const PEOPLE = 160;
-/** So few names that most people have namesakes by half, and each firm has another with its first word. */
+/**
+ * So few names that most people share half of theirs, and every firm has another with the same first word.
+ */
 const FIRSTS = 24;
 const LASTS = 30;
 const FIRM_WORDS = 30;

@@ -22,7 +22,7 @@ export const KINDS = ['none', 'sum', 'look', 'two', 'three', 'gap', 'chain'] as 
 export type HardKind = (typeof KINDS)[number];
 export type HardTask = Task<HardKind>;
 
-/** The look-ups of the world: what is asked about, by which word, and what is found. */
+/** The world's look-ups: what is asked about, by which word, and what is found. */
 const born = (of: Person): Step => lookUp(`${of.name} born`, String(of.born));
 const birthplace = (of: Person): Step => lookUp(`${of.name} born`, of.birthplace.name);
 const home = (of: Person): Step => lookUp(`${of.name} lives`, of.home.name);
@@ -60,7 +60,7 @@ function sum(stream: Draws): Draft {
   return task(`What is ${text}?`, calculation(text.replaceAll(' ', ''), value));
 }
 
-/** Who and what a question is about. */
+/** The people and things that a question is about. */
 interface Cast {
   readonly person: Person;
   readonly other: Person;
@@ -70,7 +70,7 @@ interface Cast {
   /** The head of `firm`, and that of the firm that `person` works for. */
   readonly head: Person;
   readonly boss: Person;
-  /** A year after all that happens. */
+  /** A year after everything that happens. */
   readonly year: number;
 }
 
@@ -224,7 +224,9 @@ function cast(world: HardWorld, stream: Draws): Cast {
   };
 }
 
-/** Whether a question can be asked: its answer is not in it, and no two steps of its way are the same. */
+/**
+ * Whether a question can be asked: it does not contain its answer, and no two steps of its way are the same.
+ */
 function isAskable({ question, answer, plan }: Draft): boolean {
   const steps = new Set(plan.map((step) => (step.tool === 'search' ? step.query : step.code)));
   return !question.includes(answer) && steps.size === plan.length;
