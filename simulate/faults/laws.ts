@@ -235,7 +235,7 @@ function kept({ weights }: Records, { shape, disk, finished }: Remains): string[
   const more = weights.filter((made) => !rule.has(made) && there(made));
   return [
     ...missing.map(({ version }) => `the weights of version ${version} are to stay, and are gone`),
-    ...(states.length < 2 || trainable ? [] : ['no version from which training goes on is there']),
+    ...(states.length < 2 || trainable ? [] : ['the version that training continues from is gone']),
     ...(finished && more.length > keepBest + MORE_MAX
       ? [`${more.length} versions are there that no rule keeps`]
       : []),
