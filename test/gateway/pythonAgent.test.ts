@@ -5,20 +5,11 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sleepClock, systemClock } from '../../base/index.ts';
-import { growSessions } from '../../gateway/growSessions.ts';
-import {
-  type Agent,
-  commandAgent,
-  gatewayServer,
-  httpAgent,
-  Sessions,
-} from '../../gateway/index.ts';
+import { type Agent, commandAgent, httpAgent } from '../../gateway/index.ts';
 import type { PolicyChat } from '../../gateway/sessions/policyChat.ts';
-import { scriptedPolicy } from '../../testing/scriptedPolicy.ts';
+import { agentRollout } from '../support/agentRollout.ts';
 import { hermesChat } from '../support/chatSession.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { question } from '../support/records.ts';
-import { rolloutOptions } from '../support/rolloutOptions.ts';
 
 const examples = fileURLToPath(new URL('../../examples/environments', import.meta.url));
 const hasPython = spawnSync('python3', ['--version']).status === 0;
@@ -40,30 +31,8 @@ def work(session):
     session.reward(0.75, "nearly")
     return said`;
 
-async function rolloutsOf(agent: Agent, said = 'Forty-two.<|im_end|>') {
-  const sessions = new Sessions('policy');
-  const failed = (error: unknown): void => {
-    throw error;
-  };
-  const server = await gatewayServer({ sessions, clock, failed });
-  try {
-    const grow = growSessions({
-      ...{ agent, sessions, chat, clock, address: server.url, atOnce: 2 },
-      limits: { calls: 5, answerTokens: 50 },
-      commit: async () => undefined,
-      past: async () => [],
-      report: () => undefined,
-    });
-    const script = () => said;
-    const engine = scriptedPolicy({ tokenizer: chat.tokenizer, script });
-    const options = rolloutOptions(script, { engine, responseMax: 400 });
-    const asked = { ...question(), answers: [] };
-    return (await grow(asked, options, new AbortController().signal)).rollouts;
-  } finally {
-    await server.close();
-    await agent.close();
-  }
-}
+const rolloutOf = (agent: Agent, said = 'Forty-two.<|im_end|>') =>
+  agentRollout({ agent, chat, script: () => said });
 
 const rewarded = { reward: 0.75, rewardReason: 'nearly' };
 
@@ -73,9 +42,9 @@ from millrace_agent import Session
 ${WORK}
 print(work(Session.here()))`;
   const command = `python3 -c '${program}'`;
-  const [first] = await rolloutsOf(commandAgent({ command, timeoutMs: 60_000, clock }));
+  const first = await rolloutOf(commandAgent({ command, timeoutMs: 60_000, clock }));
   expect(first).toMatchObject({ status: 'done', session: rewarded });
-  expect(first!.session!.output).toBe('Forty-two.\n');
+  expect(first.session!.output).toBe('Forty-two.\n');
 });
 
 withPython(`a service gets it with each request, and an exception fails it${why}`, async () => {
@@ -87,9 +56,9 @@ withPython(`a service gets it with each request, and an exception fails it${why}
   try {
     const [url] = (await once(createInterface({ input: service.stdout }), 'line')) as [string];
     const agent = () => httpAgent({ url, timeoutMs: 60_000, clock });
-    const [first] = await rolloutsOf(agent());
+    const first = await rolloutOf(agent());
     expect(first).toMatchObject({ status: 'done', session: rewarded });
-    const [failed] = await rolloutsOf(agent(), 'A bad one.<|im_end|>');
+    const failed = await rolloutOf(agent(), 'A bad one.<|im_end|>');
     expect(failed).toMatchObject({
       status: 'failed',
       reason: expect.stringContaining('ValueError: no answer'),
