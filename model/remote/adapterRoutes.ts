@@ -9,6 +9,6 @@ export function adaptersBelow(root: string): AdapterWire {
       body: { lora_name: name, lora_path: folder },
     }),
     unload: (name) => ({ path: `${root}/unload_lora_adapter`, body: { lora_name: name } }),
-    isLoaded: (reason) => /already been loaded/.test(reason),
+    isLoaded: (reason) => /already been loaded|is already loaded/.test(reason),
   };
 }

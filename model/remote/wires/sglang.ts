@@ -10,6 +10,7 @@ import { adaptersBelow } from '../adapterRoutes.ts';
 import {
   type Generated,
   listedContextMax,
+  listedModels,
   numbers,
   type ServerWire,
   samplingParameters,
@@ -140,6 +141,7 @@ export const sglang: ServerWire = {
   },
   tokenize: tokenizeRoute,
   text: { plainPrompt: {}, continued: {}, keptStop: { no_stop_trim: true } },
+  models: listedModels,
   contextMax: { ...listedContextMax, flag: '--context-length' },
   facts: {
     path: '/get_server_info',

@@ -25,29 +25,10 @@ import { tokenBytes } from '../../../model/rollout/tokenBytes.ts';
 import { loadTokenizer } from '../../../model/tokenizers/loadTokenizer.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
 import { type ContractFixture, policyEngineContract } from '../../support/policyEngineContract.ts';
+import { type ServedCheckpoint, servedAt } from '../../support/servedCheckpoint.ts';
 
 const MINUTES = 10 * 60_000;
 const clock = sleepClock({ now: () => Date.now() });
-
-interface Served {
-  readonly model: string;
-  /** Folder of the checkpoint. */
-  readonly root: string;
-}
-
-async function servedAt(url: string): Promise<Served> {
-  const said = (await (await fetch(`${url}/v1/models`)).json()) as {
-    data: { id: string; root: string; parent?: string | null }[];
-  };
-  const { id, root } = said.data.find(({ parent = null }) => parent === null)!;
-  // SGLang gives the model's name as its root, and what it was started with elsewhere; its `model_path` is
-  // that of the last weights
-  const asked = await fetch(`${url}/get_model_info`);
-  const { tokenizer_path: path = root } = asked.ok
-    ? ((await asked.json()) as { tokenizer_path?: string })
-    : {};
-  return { model: id, root: path };
-}
 
 /** Somewhat different weights of the same shapes. */
 function changed({ shape, data }: Tensor, name: string): Tensor {
@@ -58,7 +39,7 @@ function changed({ shape, data }: Tensor, name: string): Tensor {
 
 function onServer(server: keyof typeof serverWires, as: ServedAs, url: string): void {
   let folder = '';
-  let served: Served;
+  let served: ServedCheckpoint;
   let fixture: ContractFixture;
   const trainers: EmbeddedTrainer[] = [];
 

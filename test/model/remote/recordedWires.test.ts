@@ -106,7 +106,17 @@ describe('a recorded answer of SGLang 0.5.23', () => {
     await expect(askTokens(servers, ask(), newer)).rejects.toMatchObject({ code: 'WEIGHTS_LOST' });
   });
 
-  it('names its longest context', () => {
-    expect(sglang.contextMax!.read(recorded('sglang').replies.models!.body)).toBe(4096);
+  it('names its models, adapters among them, and their longest context', () => {
+    const { body } = recorded('sglang').replies.models!;
+    expect(sglang.models!.read(body)).toEqual(['/checkpoints/qwen2', 'policy-v1-aaaaaaaaaaaa']);
+    expect(sglang.contextMax!.read(body)).toBe(4096);
+  });
+
+  it('says that an adapter is loaded already, as a run that was killed left it', async () => {
+    const { servers } = await replaying('sglang', 'loadedTwice');
+    const { path, body } = sglang.adapters!.load('policy-v1-f22e80037a2e', '/share');
+    const result = await servers.pool.askServer(0, path, body);
+    expect(result).toMatchObject({ kind: 'refused' });
+    expect(sglang.adapters!.isLoaded((result as { reason: string }).reason)).toBe(true);
   });
 });
