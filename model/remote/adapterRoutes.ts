@@ -10,5 +10,6 @@ export function adaptersBelow(root: string): AdapterWire {
     }),
     unload: (name) => ({ path: `${root}/unload_lora_adapter`, body: { lora_name: name } }),
     isLoaded: (reason) => /already been loaded|is already loaded/.test(reason),
+    isLost: (reason) => /adapter that has never been loaded|adapters are not loaded/.test(reason),
   };
 }

@@ -4,6 +4,7 @@
 import { draws, MillraceError } from '../../base/index.ts';
 import type { GenerateRequest } from '../engine.ts';
 import { checked } from './checkReply.ts';
+import { checkLost } from './forgotten.ts';
 import type { PoolResult, ServerPool } from './serverPool.ts';
 import type { Generated, ServerWire, Serving } from './serverWire.ts';
 
@@ -41,7 +42,7 @@ export async function askTokens(
     },
     signal,
   );
-  return answered(result);
+  return answered(result, servers, serving);
 }
 
 /** The same from a single server. */
@@ -54,7 +55,7 @@ export async function askServerTokens(
   const { path, body } = servers.wire.generate(request, serving, requestSeed(request));
   const read = reading(servers, request, serving);
   const result = await servers.pool.askServer(server, path, body, { patient: true, read });
-  return answered(result as PoolResult<Generated>);
+  return answered(result as PoolResult<Generated>, servers, serving);
 }
 
 /** A server's seed. Like the embedded engine's draws, it belongs to a place in the context. */
@@ -74,8 +75,13 @@ function reading(
   return (body) => checked(wire.read(body), { ...known, maxTokens, serving });
 }
 
-function answered(result: PoolResult<Generated>): Answered {
+function answered(
+  result: PoolResult<Generated>,
+  { wire }: TokenServers,
+  serving: Serving,
+): Answered {
   if (result.kind === 'answer') return { ...result.value, server: result.server };
+  if (result.kind === 'refused') checkLost(result.reason, wire, serving);
   throw new MillraceError(
     result.kind === 'refused' ? 'MODEL_REFUSED' : 'MODEL_DOWN',
     result.kind === 'refused'

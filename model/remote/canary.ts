@@ -10,7 +10,7 @@ import { MillraceError } from '../../base/index.ts';
 import { Agreement, type Precision } from '../agreement.ts';
 import type { Checkpoint } from '../engine.ts';
 import type { TokenServers } from './askTokens.ts';
-import { isForgotten } from './forgotten.ts';
+import { checkLost, isForgotten } from './forgotten.ts';
 import type { Serving } from './serverWire.ts';
 
 /** What to score after each publish, and how far servers may be from the trainer. */
@@ -160,6 +160,7 @@ export class Canary {
           const read = (reply: unknown) => checkedScores(score.read(reply, tokens));
           const result = await pool.askServer(server, path, body, { read });
           if (result.kind === 'down' && result.away) return;
+          if (result.kind === 'refused') checkLost(result.reason, wire, serving);
           if (result.kind !== 'answer')
             throw wrong(url, `does not score the tokens of this check: ${result.reason}`);
           rows.push(result.value as readonly number[]);

@@ -155,6 +155,8 @@ export interface AdapterWire {
   unload(name: string): WireRequest;
   /** Whether a refusal of `load` means that an adapter of this name is already loaded. */
   isLoaded(reason: string): boolean;
+  /** Whether a refusal means that the server lacks the adapter that is asked; left out = it answers 404. */
+  isLost?(reason: string): boolean;
 }
 
 /**

@@ -112,6 +112,15 @@ describe('a recorded answer of SGLang 0.5.23', () => {
     expect(sglang.contextMax!.read(body)).toBe(4096);
   });
 
+  it('says that it has lost an adapter, as one that was restarted', async () => {
+    const { servers } = await replaying('sglang', 'lostAdapter');
+    const newer = { ...serving, adapter: 'policy-v1-82f5a71a2409' };
+    await expect(askTokens(servers, ask(), newer)).rejects.toMatchObject({ code: 'WEIGHTS_LOST' });
+    await expect(askTokens(servers, ask(), serving)).rejects.toMatchObject({
+      code: 'MODEL_REFUSED',
+    });
+  });
+
   it('says that an adapter is loaded already, as a run that was killed left it', async () => {
     const { servers } = await replaying('sglang', 'loadedTwice');
     const { path, body } = sglang.adapters!.load('policy-v1-f22e80037a2e', '/share');
