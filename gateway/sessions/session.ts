@@ -154,7 +154,9 @@ export class Session implements ModelSession {
     return raceAbort(answer, signal);
   }
 
-  count({ messages, tools }: ModelCall): number {
+  count(call: ModelCall): number {
+    const { messages, tools } = call;
+    this.#mustFit(call);
     return this.#options.chat.whole(messages, tools).length;
   }
 
@@ -178,7 +180,7 @@ export class Session implements ModelSession {
       );
     }
     const startedMs = clock.now();
-    const placed = this.#tree.place(call);
+    const placed = this.#placed(call);
     this.#asked += 1;
     try {
       const past = this.#recorded(digest, placed);
@@ -204,6 +206,28 @@ export class Session implements ModelSession {
       this.#asked -= 1;
       throw error;
     }
+  }
+
+  #placed(call: ModelCall): Placed {
+    try {
+      this.#mustFit(call);
+      return this.#tree.place(call);
+    } catch (error) {
+      if (error instanceof GatewayRefusal && error.kind === 'context') this.#stop = 'context';
+      throw error;
+    }
+  }
+
+  /** What cannot fit is not made tokens of, which would keep everyone waiting. */
+  #mustFit(call: ModelCall): void {
+    const { contextMax } = this.#options.engine;
+    const characters = charactersIn(call);
+    if (characters <= contextMax * TOKEN_CHARACTERS) return;
+    throw new GatewayRefusal(
+      'context',
+      `the conversation has ${characters} characters, too many for the model’s context of ${contextMax} tokens: leave older messages out, or shorten what tools return`,
+      'messages',
+    );
   }
 
   /** A committed call that answers this one: the same request, which came to the same tokens. */
@@ -282,6 +306,16 @@ export class Session implements ModelSession {
       either.release();
     }
   }
+}
+
+/** More than a token has on average in any text that says something. */
+const TOKEN_CHARACTERS = 16;
+
+function charactersIn({ messages, tools }: ModelCall): number {
+  return messages.reduce(
+    (sum, { content }) => sum + content.length,
+    tools.length === 0 ? 0 : JSON.stringify(tools).length,
+  );
 }
 
 function lengthWith({ parent, prompt }: Placed): number {

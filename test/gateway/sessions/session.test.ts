@@ -244,6 +244,16 @@ describe('a session', () => {
     expect(session.stop).toBe('calls');
   });
 
+  test('refuses megabytes at once, as too long for the context', async () => {
+    // Making tokens of so many spaces takes a minute.
+    const long = { ...user, content: ' '.repeat(3_000_000) };
+    const { session } = scripted(chat, script);
+    const refused = { kind: 'context', message: expect.stringContaining('3000') };
+    await expect(ask(session, asking([long]))).rejects.toMatchObject(refused);
+    expect(session.stop).toBe('context');
+    expect(() => session.count(asking([long]))).toThrow('too many for the model’s context');
+  });
+
   test('refuses a conversation that does not fit the context', async () => {
     const { session } = scripted(chat, script, { contextMax: 20 });
     await expect(ask(session, asking([user]))).rejects.toMatchObject({ kind: 'context' });
