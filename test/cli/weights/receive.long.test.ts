@@ -225,7 +225,7 @@ describe('a receiver refuses', () => {
     const { status, said } = await send(url + path, { body: Buffer.from('wrong') });
     expect({ status, said }).toMatchObject({
       status: 422,
-      said: expect.stringMatching(/arrived with digest [0-9a-f]{64} in place of a{64}/),
+      said: expect.stringMatching(/arrived with digest [0-9a-f]{64} instead of a{64}/),
     });
     expect(readdirSync(join(folder, '.millrace', 'files'))).toEqual([]);
     const more = await send(url + path, { body: Buffer.from('longer than that') });
