@@ -23,7 +23,7 @@ export function watchExactness(report: (line: string) => void): (session: Sessio
     report(line);
   };
   return (session) => {
-    const apart = session.calls.filter(({ join }) => join === 'separate');
+    const apart = session.calls.filter((call) => call.difference !== '');
     calls += session.calls.length;
     separate += apart.length;
     repeated += session.repeated;

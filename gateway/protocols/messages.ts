@@ -14,6 +14,7 @@ import type {
   ModelReply,
   RefusalKind,
 } from '../conversation.ts';
+import { refuseFormat } from './chat.ts';
 import { type Asked, event, type Failed, type Protocol } from './protocol.ts';
 import {
   contentAt,
@@ -54,6 +55,7 @@ function read(body: unknown): Asked {
   if (fields.thread != null) {
     throw unsupported(THREAD, 'a conversation stored on the server', 'send all messages');
   }
+  refuseForms(fields);
   const tools = distinct(toolsAt(fields.tools));
   const call: ModelCall = {
     protocol: 'messages',
@@ -71,6 +73,16 @@ function read(body: unknown): Asked {
     answer: (reply) => message(reply, model),
     events: (reply) => events(reply, model),
   };
+}
+
+/** Fields that ask for an answer of another form, or for tools that run elsewhere. */
+function refuseForms({ output_format, output_config, mcp_servers }: Fields): void {
+  if (output_format != null) refuseFormat(output_format, 'output_format');
+  const format = output_config == null ? null : fieldsAt(output_config, 'output_config').format;
+  if (format != null) refuseFormat(format, 'output_config.format');
+  if (Array.isArray(mcp_servers) && mcp_servers.length > 0) {
+    throw unsupported('mcp_servers', 'tools that the server calls', 'call them yourself');
+  }
 }
 
 /** What `count_tokens` answers. */
@@ -127,7 +139,28 @@ function messagesAt(value: unknown): Message[] {
       'begins the answer itself, which this gateway does not support: end with a user',
     );
   }
-  return read.flat();
+  return joinedTurns(read.flat());
+}
+
+/** Turns of the policy that follow each other are one, as Anthropic says: some clients send it in pieces. */
+function joinedTurns(read: readonly Message[]): Message[] {
+  const joined: Message[] = [];
+  for (const message of read) {
+    const before = joined.at(-1);
+    if (message.role !== 'assistant' || before?.role !== 'assistant') joined.push(message);
+    else joined[joined.length - 1] = joinedTurn(before, message);
+  }
+  return joined;
+}
+
+function joinedTurn(one: AssistantMessage, other: AssistantMessage): AssistantMessage {
+  const reasoning = `${one.reasoning ?? ''}${other.reasoning ?? ''}`;
+  return {
+    role: 'assistant',
+    content: `${one.content}${other.content}`,
+    reasoning: reasoning === '' ? null : reasoning,
+    calls: [...one.calls, ...other.calls],
+  };
 }
 
 function messageAt(message: Fields, at: string): Message[] {

@@ -101,10 +101,12 @@ export class CallTree {
       const added = messages.slice(before.length);
       const prompt = this.#chat.grown(before, added, tools, parent.ended);
       const all = [...before, ...added];
+      // Our turns after the parent's came back as something else.
+      const rewrites = added.some(({ role }) => role === 'assistant');
       return {
         parent,
         join: 'continued',
-        difference: '',
+        difference: rewrites ? this.#difference(messages, key, parent) : '',
         messages: all,
         kept: before.length,
         tools,
@@ -157,8 +159,8 @@ export class CallTree {
     return own?.reply.message ?? message;
   }
 
-  /** What an agent changed in earlier messages; empty if we know none of them. */
-  #difference(messages: readonly Message[], key: string): string {
+  /** What an agent changed in earlier messages after those of `parent`; empty if we know none of them. */
+  #difference(messages: readonly Message[], key: string, parent: CallNode | null = null): string {
     const turns = messages.filter(({ role }) => role === 'assistant');
     if (turns.length === 0) return '';
     let found = '';
@@ -171,7 +173,7 @@ export class CallTree {
       });
       const same = shared < 0 ? past.length : shared;
       const repeats = same >= node.messages.length || this.#knows(node, turns);
-      if (!repeats || same <= longest) continue;
+      if (!repeats || same <= longest || (shared < 0 && parent !== null)) continue;
       longest = same;
       found =
         shared < 0

@@ -352,7 +352,8 @@ function readOf(
   const text = chat.tokenizer.decode(own);
   const by = stoppedBy(made, call);
   const cut = by === null ? -1 : text.lastIndexOf(by);
-  const read = chat.read(cut < 0 ? text : text.slice(0, cut), call.tools);
+  const tools = call.toolChoice === 'none' ? [] : call.tools;
+  const read = chat.read(cut < 0 ? text : text.slice(0, cut), tools);
   return call.parallel === false ? { ...read, calls: read.calls.slice(0, 1) } : read;
 }
 

@@ -85,13 +85,23 @@ function messageAt(item: Fields, at: string, known: Known): Item {
     case 'developer':
       return { kind: 'message', message: { role: 'system', content: read(LINES) } };
     case 'assistant':
-      return { kind: 'text', text: read(PIECES), turn: turnOf(item, known) };
+      return saidAt(read(PIECES), turnOf(item, known));
     default:
       throw invalid(
         `${at}.role`,
         `is ${quoted(role)}; it must be system, developer, user or assistant`,
       );
   }
+}
+
+/** Some clients write a thought of ours as a text of its own, in tags. */
+const TAGGED = /^<think>\n?((?:(?!<\/think>)[\s\S])*?)\n?<\/think>$/;
+
+function saidAt(text: string, turn: string | null): Item {
+  const thought = TAGGED.exec(text.trim())?.[1];
+  return thought === undefined
+    ? { kind: 'text', text, turn }
+    : { kind: 'thought', text: thought, turn };
 }
 
 /** Agents send a thought of ours with or without its text. */

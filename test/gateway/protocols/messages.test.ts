@@ -108,6 +108,26 @@ describe('a message is read', () => {
   });
 });
 
+test('a turn that comes in several messages is one, as multi-llm-ts 5.1 sends it', () => {
+  const said = (block: object) => ({ role: 'assistant', content: [block] });
+  const { call } = read({
+    messages: [
+      ...MINIMAL.messages,
+      said({ type: 'thinking', thinking: 'hm', signature: 'aA==' }),
+      said({ type: 'text', text: 'look' }),
+      said({ type: 'tool_use', id: 'a', name: 'f', input: {} }),
+      said({ type: 'tool_use', id: 'b', name: 'f', input: {} }),
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'b', content: '7' }] },
+    ],
+  });
+  const calls = ['a', 'b'].map((id) => ({ id, name: 'f', arguments: '{}' }));
+  expect(call.messages).toEqual([
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: 'look', reasoning: 'hm', calls },
+    { role: 'tool', callId: 'b', content: '7' },
+  ]);
+});
+
 describe('a message is refused, with the place,', () => {
   const user = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
   test.each<[object, string, string]>([
@@ -158,6 +178,13 @@ describe('a message is refused, with the place,', () => {
     [{ tools: [{ name: 'f', input_schema: 'x' }] }, 'tools[0].input_schema', 'is text'],
     [{ tool_choice: { type: 'all' } }, 'tool_choice.type', 'is all; it must be auto'],
     [{ system: [{ type: 'image' }] }, 'system[0]', 'is image'],
+    [{ output_format: { type: 'json_schema' } }, 'output_format', 'of type json_schema'],
+    [
+      { output_config: { effort: 'low', format: { type: 'json_schema' } } },
+      'output_config.format',
+      'of type json_schema',
+    ],
+    [{ mcp_servers: [{ type: 'url' }] }, 'mcp_servers', 'tools that the server calls'],
   ])('%j', (fields, at, words) => {
     const refusal = refusedBy(() => read(fields));
     expect(refusal.at).toBe(at);

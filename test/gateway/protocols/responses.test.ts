@@ -101,6 +101,30 @@ describe('a response is read', () => {
   });
 });
 
+test('a thought in tags is that of its turn, as pydantic-ai 2.68 sends it', () => {
+  const read = messages([
+    { role: 'user', content: 'a' },
+    { role: 'assistant', content: '<think>\nhm\n</think>' },
+    { role: 'assistant', content: 'look' },
+    call(CALL),
+    result(CALL.id, '21'),
+    { role: 'assistant', content: '<think>\nso\n</think>' },
+    call(OTHER),
+    result(OTHER.id, '3'),
+    { role: 'assistant', content: 'It writes <think> and </think>' },
+  ]);
+  expect(read.filter(({ role }) => role === 'assistant')).toEqual([
+    { role: 'assistant', content: 'look', reasoning: 'hm', calls: [CALL] },
+    { role: 'assistant', content: '', reasoning: 'so', calls: [OTHER] },
+    {
+      role: 'assistant',
+      content: 'It writes <think> and </think>',
+      reasoning: null,
+      calls: [],
+    },
+  ]);
+});
+
 describe('what was answered', () => {
   const TURN = {
     role: 'assistant',

@@ -75,6 +75,27 @@ describe('a call', () => {
     });
   });
 
+  test('goes on from the last turn that came back as it was, and says what became of a later one', async () => {
+    const two = `${calling('weather', '{"city":"Ulm"}').replace('<|im_end|>', '\n')}${calling('weather', '{"city":"Bonn"}')}`;
+    const { session } = scripted(chat, ({ context }) =>
+      context.includes('tool_response') ? two : script({ context }),
+    );
+    const first = await ask(session, asking([user]));
+    const begun = [user, first, result(first)];
+    const second = await ask(session, asking(begun));
+    // Streams of multi-llm-ts 5.1: parallel calls become turns of their own.
+    const apart = second.calls.flatMap((call): Message[] => [
+      { ...second, calls: [call] },
+      { role: 'tool', callId: call.id, content: '7' },
+    ]);
+    await ask(session, asking([...begun, ...apart]));
+    expect(session.calls[2]).toMatchObject({
+      join: 'continued',
+      parent: session.calls[0],
+      difference: 'messages[3].calls has 1 items, had 2',
+    });
+  });
+
   test('is merged if the past, written anew, comes to the same tokens', async () => {
     const { session } = scripted(chat, () => 'Yes.<|im_end|>');
     const first: Message = { role: 'user', content: 'One' };
@@ -104,6 +125,15 @@ describe('a call', () => {
     const turn = await ask(session, asking([user]));
     expect(turn.calls).toEqual([]);
     expect(turn.content).toContain('<tool_call>');
+  });
+
+  test('makes no calls where the agent wants none', async () => {
+    const { session } = scripted(chat, script);
+    const turn = await ask(session, asking([user], { toolChoice: 'none' }));
+    expect(turn.calls).toEqual([]);
+    expect(turn.content).toContain('<tool_call>');
+    await ask(session, asking([user, sentBack(turn), user]));
+    expect(session.calls[1]).toMatchObject({ join: 'continued', parent: session.calls[0] });
   });
 
   test('ends before a stop text, which stays among the tokens', async () => {
