@@ -2,7 +2,8 @@
  * The items of a Responses conversation: read from a request, made of an answer, and gathered into messages.
  *
  * What the model says in one turn is several items: a thought, a text, calls. Items of one answer are known
- * by their ids, others belong together as long as none that the agent says comes between, in that order.
+ * by their ids, others belong together as long as none that the agent says comes between: a thought before the
+ * rest, and one text.
  */
 import type { AssistantMessage, FunctionCall, Message, ModelReply } from '../../conversation.ts';
 import {
@@ -171,7 +172,8 @@ function belongs(item: Exclude<Item, { kind: 'message' }>, open: Open): boolean 
   if (item.turn !== null && open.turn !== null) return item.turn === open.turn;
   if (open.ended) return false;
   if (item.kind === 'call') return true;
-  if (item.kind === 'text') return open.text === null && open.calls.length === 0;
+  // Also behind its calls: nothing else can be said before their results.
+  if (item.kind === 'text') return open.text === null;
   return open.text === null && open.calls.length === 0 && open.thoughts === '';
 }
 

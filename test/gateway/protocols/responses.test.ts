@@ -101,6 +101,16 @@ describe('a response is read', () => {
   });
 });
 
+test('a text behind the calls of its turn belongs to it, as haystack-ai 3.4 sends it', () => {
+  const turn = [call(CALL), { role: 'assistant', content: 'look' }, result(CALL.id, '21')];
+  expect(messages([{ role: 'user', content: 'a' }, ...turn])[1]).toEqual({
+    role: 'assistant',
+    content: 'look',
+    reasoning: null,
+    calls: [CALL],
+  });
+});
+
 test('a thought in tags is that of its turn, as pydantic-ai 2.68 sends it', () => {
   const read = messages([
     { role: 'user', content: 'a' },
