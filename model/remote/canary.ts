@@ -7,8 +7,8 @@
  * while others are loaded.
  */
 import { MillraceError } from '../../base/index.ts';
-import { Agreement, type Precision } from '../agreement.ts';
-import type { Checkpoint } from '../engine.ts';
+import { Agreement, type AgreementRule, type Precision, ruleBetween } from '../agreement.ts';
+import type { Checkpoint, TrainerEngine } from '../engine.ts';
 import type { TokenServers } from './askTokens.ts';
 import { checkLost, isForgotten } from './forgotten.ts';
 import type { Serving } from './serverWire.ts';
@@ -18,7 +18,7 @@ export interface CanaryOptions {
   /** The sequences: a few hundred ordinary tokens in all. */
   readonly sequences: readonly Int32Array[];
   /**
-   * Largest mean difference from the trainer's (nats a token); null = what the servers' arithmetic allows
+   * Largest mean difference from the trainer's (nats a token); null = what the arithmetic of both allows
    * (agreement.ts).
    */
   readonly meanMax: number | null;
@@ -54,17 +54,26 @@ export interface CanaryReading {
 export class Canary {
   readonly #servers: TokenServers;
   readonly #options: CanaryOptions;
-  readonly #agreement: Agreement;
+  #rule: AgreementRule;
+  #agreement: Agreement;
   /** For the weights that servers hold now, by label. */
   readonly #known = new Map<string, Known>();
-  /** Gives the right values; until there are any, servers are compared only with themselves. */
-  expected: Expected = async () => null;
+  #expected: Expected = async () => null;
   #before: { readonly label: string; readonly expected: Scores } | null = null;
 
   constructor(servers: TokenServers, options: CanaryOptions, precision: Precision) {
     this.#servers = servers;
     this.#options = options;
-    this.#agreement = new Agreement({ precision, meanMax: options.meanMax });
+    this.#rule = { precision, meanMax: options.meanMax };
+    this.#agreement = new Agreement(this.#rule);
+  }
+
+  /** Says where the right values come from; until then servers are compared only with themselves. */
+  expect(expected: Expected, trainer: Pick<TrainerEngine, 'precision'>): void {
+    this.#expected = expected;
+    const rule = ruleBetween({ agreement: this.#rule }, trainer) ?? this.#rule;
+    if (rule.precision !== this.#rule.precision) this.#agreement = new Agreement(rule);
+    this.#rule = rule;
   }
 
   /** Fails with code `WEIGHTS_WRONG` if an available server does not answer as these weights would. */
@@ -72,7 +81,7 @@ export class Canary {
     const { sequences } = this.#options;
     const [found, said] = await Promise.all([
       this.#scores(serving),
-      this.expected(weights, sequences),
+      this.#expected(weights, sequences),
     ]);
     const expected = said === null ? null : flat(said.map((each) => [...each]));
     const gaps: number[] = [];

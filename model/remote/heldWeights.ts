@@ -18,7 +18,7 @@ import {
   type SleepClock,
 } from '../../base/index.ts';
 import type { Precision } from '../agreement.ts';
-import type { Checkpoint } from '../engine.ts';
+import type { Checkpoint, TrainerEngine } from '../engine.ts';
 import type { TokenServers } from './askTokens.ts';
 import { Canary, type CanaryOptions, type CanaryReading, type Expected } from './canary.ts';
 import { isForgotten } from './forgotten.ts';
@@ -91,8 +91,8 @@ export class HeldWeights {
   }
 
   /** Says what the canary's sequences should score under each version. */
-  expect(expected: Expected): void {
-    if (this.#canary !== null) this.#canary.expected = expected;
+  expect(expected: Expected, trainer: Pick<TrainerEngine, 'precision'>): void {
+    this.#canary?.expect(expected, trainer);
   }
 
   /** Publishes weights and uses them from then on. Rejects like `RemoteEngine.load`. */

@@ -200,13 +200,13 @@ export class RemoteEngine implements PolicyEngine {
   compareWith(trainer: TrainerEngine): TrainerEngine {
     if (this.#options.canary === undefined) return trainer;
     const scores = new VersionScores(trainer);
-    this.expect((weights, sequences) => scores.follow(weights, sequences));
+    this.expect((weights, sequences) => scores.follow(weights, sequences), trainer);
     return scores;
   }
 
-  /** Says what the canary's sequences should score under each version. */
-  expect(expected: Expected): void {
-    this.#held.expect(expected);
+  /** Says what the canary's sequences should score under each version, and in which arithmetic. */
+  expect(expected: Expected, trainer: Pick<TrainerEngine, 'precision'> = {}): void {
+    this.#held.expect(expected, trainer);
   }
 
   stats(): EngineStats {

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Checkpoint, PolicyEngine } from '../../../model/engine.ts';
+import type { Checkpoint, PolicyEngine, TrainerEngine } from '../../../model/engine.ts';
 import {
   labelOf,
   type Publisher,
@@ -221,7 +221,7 @@ describe('after each publish', () => {
   });
 
   it('a server in float32, like the trainer, must agree far better than one in half precision', async () => {
-    const engineAt = async (dtype: string) => {
+    const engineAt = async (dtype: string, trainer: Pick<TrainerEngine, 'precision'> = {}) => {
       const server = await toy();
       server.faults.before = ({ path }, response) => {
         if (!path.startsWith('/server_info')) return false;
@@ -234,12 +234,16 @@ describe('after each publish', () => {
       };
       const canary = { sequences: [SEQUENCE], meanMax: null };
       const { engine } = await remote([server], { publisher: adapters, canary });
-      engine.expect(async ({ version }, sequences) =>
-        sequences.map((each) => toyScores(version, each).map((score) => score - 0.028)),
+      engine.expect(
+        async ({ version }, sequences) =>
+          sequences.map((each) => toyScores(version, each).map((score) => score - 0.028)),
+        trainer,
       );
       return engine;
     };
     await (await engineAt('torch.bfloat16')).load(weights(1));
+    // a service that may train in half precision rounds too
+    await (await engineAt('torch.float32', { precision: 'unknown' })).load(weights(1));
     await expect((await engineAt('torch.float32')).load(weights(1))).rejects.toMatchObject({
       code: 'WEIGHTS_WRONG',
       message: expect.stringContaining('both compute in float32'),
