@@ -17,6 +17,8 @@ const env = {
   ...process.env,
   PYTHONPATH: fileURLToPath(new URL('../../trainer', import.meta.url)),
   OMP_NUM_THREADS: '1',
+  // large blocks go back to the system: glibc would keep half as much again
+  MALLOC_MMAP_THRESHOLD_: '262144',
   HF_HUB_OFFLINE: '1',
 };
 

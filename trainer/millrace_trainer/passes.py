@@ -51,6 +51,8 @@ def run(
         taken = (values.detach().float().cpu().numpy() for values in (now, losses))
         for index, row, log_probs, each in zip(indices, rows, *taken, strict=False):
             own[index] = Scores(log_probs[: len(row)].copy(), each[: len(row)].copy())
+    # FSDP keeps the outermost weights whole after a forward pass, and would not see shards that change
+    network.model.reshard()
     gathered = ranks.gather(own)
     if gathered is None:
         return None

@@ -5,8 +5,6 @@
  * `MILLRACE_TRAINER_PYTHON` names a Python with torch, transformers, peft and aiohttp.
  */
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -18,6 +16,7 @@ import { loadAdapterFile } from '../../../model/hf/publishedAdapter.ts';
 import { EmbeddedEngine } from '../../../model/rollout/embeddedEngine.ts';
 import { TinkerTrainer, type TinkerTrainerOptions } from '../../../model/tinker/trainer.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
+import { passing } from '../../support/passing.ts';
 import { adam, apart, batchOf, drawn, losses, type Scored } from '../../support/serviceSteps.ts';
 import {
   killed,
@@ -176,6 +175,8 @@ where(`the training service of trainer/ (${reason})`, () => {
       const trainer = await trainerOn(service, model, { rank: 0 });
       const own = await EmbeddedTrainer.create({ policy: model, settings });
       const tokens = drawn(64);
+      const first = await trainer.save({ version: 0, folder: join(folder, 'first') });
+      const untrained = await trainer.score(tokens);
       // the padding token of tinyModel.py is trained too
       expect(tokens.some((each) => each.includes(7))).toBe(true);
       const before = await own.score(tokens);
@@ -185,6 +186,9 @@ where(`the training service of trainer/ (${reason})`, () => {
       expect(Math.abs(theirs.gradNorm / ours.gradNorm - 1)).toBeLessThan(1e-5);
       const wanted = await own.score(tokens);
       expect(apart(await trainer.score(tokens), wanted)).toBeLessThan(1e-5);
+      await trainer.restore(first, 'train');
+      expect(await trainer.score(tokens)).toEqual(untrained);
+      expect((await trainer.step(step)).gradNorm).toBe(theirs.gradNorm);
       const run = join(folder, 'full');
       const { weights, bytes } = await trainer.save({ version: 1, folder: run });
       await trainer.close();
@@ -308,34 +312,3 @@ where(`the training service of trainer/ (${reason})`, () => {
     MINUTES,
   );
 });
-
-/** Passes requests on to a port, and does something before the next one of a route. */
-async function passing(port: number) {
-  let armed: { readonly route: string; readonly act: () => unknown } | null = null;
-  const server = createServer(async (from, to) => {
-    if (armed !== null && from.url?.endsWith(`/${armed.route}`)) {
-      const { act } = armed;
-      armed = null;
-      await act();
-    }
-    const { method = 'GET', url: path = '/', headers } = from;
-    const on = request({ host: '127.0.0.1', port, path, method, headers }, (reply) => {
-      to.writeHead(reply.statusCode ?? 502, reply.headers);
-      reply.pipe(to);
-      reply.on('error', () => to.destroy());
-    });
-    on.on('error', () => to.destroy());
-    from.pipe(on);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    before(route: string, act: () => unknown) {
-      armed = { route, act };
-    },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
