@@ -172,7 +172,8 @@ where(`the training service of trainer/ (${reason})`, () => {
     async () => {
       const model = models.qwen;
       const service = await serving({ model, ranks: 2, more: [...float32, ...small] });
-      const trainer = await trainerOn(service, model, { rank: 0 });
+      const trainer = await trainerOn(service, model, { rank: 0, adam: settings });
+      expect(trainer.found).toMatchObject({ adam: true, clips: true });
       const own = await EmbeddedTrainer.create({ policy: model, settings });
       const tokens = drawn(64);
       const first = await trainer.save({ version: 0, folder: join(folder, 'first') });
