@@ -3,8 +3,8 @@
  * `npm run bench:real`.
  *
  * The parts of bench:model on a model that people have, as they use it: one row and a group of 16, all
- * weights and an adapter, one thread and two, a whole small step of RL, and the way from the command to the
- * first rollout. Both sides read the same folder; what they compute has to agree before it is timed.
+ * weights and an adapter, one thread and two, a whole small step of RL, what saving costs, and the way from
+ * the command to the first rollout. Both sides read the same folder; what they compute has to agree before it is timed.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
@@ -18,6 +18,7 @@ import { SHAPES } from './model/shapes.ts';
 import { settingRows } from './model/trainRows.ts';
 import { benchmark, counts, someOf } from './options.ts';
 import { realModel } from './real/realModel.ts';
+import { saveRows } from './real/saveRows.ts';
 import { startRow } from './real/startRow.ts';
 import { stepRow } from './real/stepRow.ts';
 import { print, report } from './table.ts';
@@ -77,6 +78,7 @@ const PARTS = {
   decode: decodeRows,
   train: trainRows,
   step: stepRow,
+  save: saveRows,
   start: startRow,
 } satisfies Record<string, (bench: Real) => AsyncIterable<AnyRow[]>>;
 
