@@ -30,7 +30,7 @@ import {
 import { imagesFolder, toolSettings, toolsOf } from '../../jobs/tools/index.ts';
 import type { PolicyEngine } from '../../model/index.ts';
 import { serverEngine, serverSettings } from '../../model/remote/index.ts';
-import { EmbeddedEngine, tokenBytes } from '../../model/rollout/index.ts';
+import { EmbeddedEngine, ROWS, tokenBytes } from '../../model/rollout/index.ts';
 import {
   configuredTextModel,
   openReplies,
@@ -91,7 +91,7 @@ export const evalJob = defineJob({
     const vocabSize = await checkPolicy(
       { path: base, name: settings.policyName || base },
       {
-        generates: settings.engine.server === 'embedded',
+        generates: settings.engine.server === 'embedded' ? { rows: ROWS } : null,
         trains: null,
         contextMax,
         limits: 'the longest prompt plus responseMax is',

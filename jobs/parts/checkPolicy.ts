@@ -24,7 +24,7 @@ export async function checkPolicy(
   policy: Pick<PolicyPlace, 'path' | 'name'>,
   use: PolicyUse,
 ): Promise<number | undefined> {
-  if (!use.generates && use.trains === null) return undefined;
+  if (use.generates === null && use.trains === null) return undefined;
   const { config, close } = await openPolicy(policy.path);
   await close();
   const { contextMax, limits, provider, print } = use;

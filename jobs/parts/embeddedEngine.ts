@@ -1,6 +1,6 @@
 /** `engine.server=embedded`: ONNX Runtime in a worker thread of this process. */
 import { z } from 'zod';
-import { EmbeddedEngine, tokenBytes } from '../../model/rollout/index.ts';
+import { EmbeddedEngine, ROWS, tokenBytes } from '../../model/rollout/index.ts';
 import type { EngineKind } from './places.ts';
 
 const settings = {
@@ -8,7 +8,7 @@ const settings = {
     .number()
     .int()
     .positive()
-    .default(128)
+    .default(ROWS)
     .describe('embedded: responses generated concurrently; fewer need less memory'),
 };
 

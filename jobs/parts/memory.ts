@@ -3,17 +3,19 @@
  * anything is loaded, from the policy's configuration.
  *
  * Two numbers. What it takes at least: weights and what the optimiser keeps of each, as 32-bit floats. And
- * the peak: for training by trainingMemory.ts, for generating as runs of 45 and 106 million parameters
- * took it, with copies of weights while they are loaded, graphs, caches.
+ * the peak: for training by trainingMemory.ts; for generating as runs of 45 and 106 million parameters took
+ * it, with copies of weights while they are loaded and graphs, and the caches of keys and values.
  */
 import { totalmem } from 'node:os';
 import { MillraceError } from '../../base/index.ts';
 import { type DecoderConfig, parameterShapes } from '../../model/index.ts';
+import { cacheBytes } from '../../model/rollout/index.ts';
 import { largestPart, type Training, trainingMemory } from './trainingMemory.ts';
 
 /** What this process does with the policy. */
 export interface LocalUse {
-  readonly generates: boolean;
+  /** Responses that the embedded engine generates at once; null = it does not generate here. */
+  readonly generates: { readonly rows: number } | null;
   /** null = it is not trained here. */
   readonly trains: Training | null;
   /** Longest context, in tokens. */
@@ -31,13 +33,16 @@ export function memoryNeeded(
   { generates, trains, contextMax }: LocalUse,
 ): { readonly least: number; readonly peak: number } {
   const parameters = parameterCount(config);
-  const generating = generates ? parameters : 0;
+  const generating = generates === null ? 0 : parameters;
+  const caches =
+    generates === null ? 0 : cacheBytes(config, { rowsMax: generates.rows, contextMax });
   const training = trains === null ? 0 : AT_LEAST[trains.kind] * parameters;
   const part = largestPart(config, contextMax);
   return {
     least: AT_LEAST.generating * generating + training,
     peak:
       GENERATING_PEAK * generating +
+      caches +
       (trains === null ? 0 : trainingMemory(config, parameters, trains, part)),
   };
 }
@@ -69,7 +74,10 @@ export function checkMemory(
   const { least, peak } = memoryNeeded(config, use);
   if (peak <= available) return null;
   const parameters = parameterCount(config);
-  const what = [...(use.generates ? ['generate'] : []), ...(use.trains === null ? [] : ['train'])];
+  const what = [
+    ...(use.generates === null ? [] : ['generate']),
+    ...(use.trains === null ? [] : ['train']),
+  ];
   const arithmetic =
     `${name} has ${billions(parameters)} parameters; to ${what.join(' and ')} in this process takes at least ${gib(least)} ` +
     `(${least / parameters} bytes each) and about ${gib(peak)} at the peak; this machine has ${gib(available)}`;

@@ -203,7 +203,7 @@ export async function readyParts<D extends Dialect>(
   const { promptMax, heldOutFile } = settings;
   const policy = await findPolicy(settings.policy);
   const vocabSize = await checkPolicy(policy, {
-    generates: settings.engine.server === 'embedded',
+    generates: settings.engine.server === 'embedded' ? settings.engine : null,
     trains: trainingHere(settings.trainer),
     contextMax: contextOf(settings),
     limits: 'promptMax + responseMax is',

@@ -39,7 +39,7 @@ export async function sftParts(context: JobContext<SftJobSettings>): Promise<Sft
   const { tokensMax: contextMax, provider } = settings;
   const policy = await findPolicy(settings.policy);
   await checkPolicy(policy, {
-    generates: false,
+    generates: null,
     trains: trainingHere(settings.trainer),
     contextMax,
     limits: 'tokensMax is',

@@ -8,6 +8,7 @@ import { resolve } from 'node:path';
 import { startWorker, type WorkerHandle, workerEntry } from '../../base/index.ts';
 import type { AgreementRule } from '../agreement.ts';
 import { BusyTime } from '../busyTime.ts';
+import { type DecoderConfig, headDim } from '../config.ts';
 import type {
   Checkpoint,
   EngineStats,
@@ -21,6 +22,9 @@ import type { Provider } from '../runtime/provider.ts';
 import type { Counts } from './batcher.ts';
 import type { OpenArgument } from './rolloutWorker.ts';
 import type { TokenBytes } from './tokenBytes.ts';
+
+/** Responses generated at once unless the options say otherwise. */
+export const ROWS = 128;
 
 export interface EmbeddedEngineOptions {
   /**
@@ -91,8 +95,8 @@ export class EmbeddedEngine implements PolicyEngine {
    * when the provider is not there or does not compute what the CPU does.
    */
   static async create(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
-    const { weights, threads, rowsMax = 128, waitingMax = 4096, contextMax = 512 } = options;
-    const prefixSlots = options.prefixSlots ?? Math.max(256, 2 * rowsMax);
+    const { weights, threads, rowsMax = ROWS, waitingMax = 4096, contextMax = 512 } = options;
+    const prefixSlots = options.prefixSlots ?? prefixSlotsFor(rowsMax);
     const worker = startWorker(workerEntry('rolloutWorker', import.meta.url));
     const first =
       typeof weights === 'string' ? { version: 0, uri: resolve(weights), digest: null } : weights;
@@ -192,4 +196,19 @@ function checkSampling(request: GenerateRequest): void {
   if (!(minP >= 0 && minP < 1)) refuse('minP', minP, 'at least 0 and below 1');
   if (!(repetitionPenalty > 0)) refuse('repetitionPenalty', repetitionPenalty, 'more than 0');
   if (stopTexts?.includes('')) refuse('a stop text', '""', 'texts of at least one character');
+}
+
+/** How many beginnings of contexts are kept for later requests. */
+function prefixSlotsFor(rowsMax: number): number {
+  return Math.max(256, 2 * rowsMax);
+}
+
+/** Bytes of keys and values that an engine holds once it has been full: of its rows, and of kept beginnings. */
+export function cacheBytes(
+  config: DecoderConfig,
+  { rowsMax, contextMax }: { readonly rowsMax: number; readonly contextMax: number },
+): number {
+  const perToken = 2 * config.layers * config.kvHeads * headDim(config);
+  const contexts = rowsMax + prefixSlotsFor(rowsMax);
+  return Float32Array.BYTES_PER_ELEMENT * perToken * contexts * contextMax;
 }
