@@ -4,7 +4,8 @@
  *
  * The parts of bench:model on a model that people have, as they use it: one row and a group of 16, all
  * weights and an adapter, one thread and two, a whole small step of RL, what saving costs, and the way from
- * the command to the first rollout. Both sides read the same folder; what they compute has to agree before it is timed.
+ * the command to the first rollout. Both sides read the same folder; what they compute has to agree before it
+ * is timed.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';

@@ -2,8 +2,9 @@
  * Whether a message that an agent sends back is the one that we gave it.
  *
  * Agents rewrite turns: keys of arguments in another order, `1.0` as `1`, no reasoning, null for an empty
- * text. None of that counts. Content, and each call's id, name and the meaning of its arguments do. Arguments of ours that are not a JSON object cannot come back unchanged (agents repair them, or send `{}`): id and
- * name decide there.
+ * text. None of that counts. Content, and each call's id, name and the meaning of its arguments do. Arguments
+ * of ours that are not a JSON object cannot come back unchanged (agents repair them, or send `{}`), so there
+ * id and name decide.
  */
 import type { AssistantMessage, FunctionCall, Message } from './conversation.ts';
 

@@ -14,7 +14,7 @@ export interface Looked {
   readonly busyMs: number;
 }
 
-/** Looks for this long at the processor time, then at the frames: to count them costs a third of what is measured. */
+/** Measures processor time for this long, then frames: counting them costs a third of what a page does. */
 export async function lookAt(page: Page, seconds: number): Promise<Looked> {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });

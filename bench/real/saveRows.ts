@@ -11,7 +11,7 @@ import { SHAPES } from '../model/shapes.ts';
 import { inTurns } from '../model/turns.ts';
 import { folderOnDisk, median, timeMs } from '../table.ts';
 
-/** What `sft` trains on in a step by default, of short conversations; a step of RL has several times as much. */
+/** A step of `sft` by default, with short conversations; a step of RL trains on several times as much. */
 const [ROWS, LENGTH, LR] = [32, 191, 1e-6];
 const GOAL = 1.05;
 

@@ -16,6 +16,7 @@ import type { Branching } from '../../operators/sampling/index.ts';
 import type { CallSpan, ModelCallRecord } from '../../topics/index.ts';
 import {
   GatewayRefusal,
+  type Message,
   type ModelCall,
   type ModelReply,
   type ModelSession,
@@ -218,7 +219,7 @@ export class Session implements ModelSession {
     }
   }
 
-  /** What cannot fit is not made tokens of, which would keep everyone waiting. */
+  /** A conversation that cannot fit is refused before it is encoded, which would block all sessions. */
   #mustFit(call: ModelCall): void {
     const { contextMax } = this.#options.engine;
     const characters = charactersIn(call);
@@ -308,14 +309,20 @@ export class Session implements ModelSession {
   }
 }
 
-/** More than a token has on average in any text that says something. */
+/** More characters than a token has on average in any text that means something. */
 const TOKEN_CHARACTERS = 16;
 
 function charactersIn({ messages, tools }: ModelCall): number {
-  return messages.reduce(
-    (sum, { content }) => sum + content.length,
-    tools.length === 0 ? 0 : JSON.stringify(tools).length,
-  );
+  const offered = tools.length === 0 ? 0 : JSON.stringify(tools).length;
+  return messages.reduce((sum, message) => sum + charactersOf(message), offered);
+}
+
+function charactersOf(message: Message): number {
+  const { content } = message;
+  if (message.role !== 'assistant') return content.length;
+  const { reasoning, calls } = message;
+  const called = calls.reduce((sum, call) => sum + call.arguments.length, 0);
+  return content.length + (reasoning?.length ?? 0) + called;
 }
 
 function lengthWith({ parent, prompt }: Placed): number {

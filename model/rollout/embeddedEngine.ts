@@ -203,7 +203,7 @@ function prefixSlotsFor(rowsMax: number): number {
   return Math.max(256, 2 * rowsMax);
 }
 
-/** Bytes of keys and values that an engine holds once it has been full: of its rows, and of kept beginnings. */
+/** Bytes of keys and values that an engine holds once it was full: its rows and the kept beginnings. */
 export function cacheBytes(
   config: DecoderConfig,
   { rowsMax, contextMax }: { readonly rowsMax: number; readonly contextMax: number },

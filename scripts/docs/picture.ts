@@ -1,5 +1,6 @@
 /**
- * The picture at the top of the README: the first and the last measured rollout of one question in a real run, side by side.
+ * The picture at the top of the README: the first and the last measured rollout of one question in a real
+ * run, side by side.
  *
  *   millrace tap first.rollouts --question heldout-29 -o ndjson | npx tsx scripts/docs/picture.ts > docs/pictures/trajectory.svg
  */

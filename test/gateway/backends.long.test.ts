@@ -1,8 +1,8 @@
 /**
- * The gateway over every policy that it is for: the engine of this process, real servers where `MILLRACE_VLLM`
- * or `MILLRACE_SGLANG` names the URL of one, and a training service that samples where `MILLRACE_TINKER` names
- * one (`npm run servers -- start vllm`, `sglang`, `skyrl`). The checkpoint that they serve is on this machine.
- * `MILLRACE_TRAINER_PYTHON` names a Python with which `trainer/` trains what the servers serve.
+ * The gateway over every kind of policy: the embedded engine, real servers (`MILLRACE_VLLM` or
+ * `MILLRACE_SGLANG` is the URL of one), and a training service that samples (`MILLRACE_TINKER`); `npm run
+ * servers -- start vllm`, `sglang` or `skyrl` starts one. The checkpoint that they serve is on this machine.
+ * `MILLRACE_TRAINER_PYTHON` is a Python with which `trainer/` trains what the servers serve.
  */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * `examples/environments/harbor_task.py` and Harbor itself: its trial, its agent Terminus-2 and its verifier, in a
- * folder instead of a container. `MILLRACE_HARBOR` names a Python that has Harbor.
+ * `examples/environments/harbor_task.py` and Harbor itself: its trial, its agent Terminus-2 and its verifier,
+ * in a folder instead of a container. `MILLRACE_HARBOR` is a Python that has Harbor.
  */
 import { spawnSync } from 'node:child_process';
 import {

@@ -53,8 +53,8 @@ const post = (
   });
 
 /**
- * `open` opens a policy that has been taught nothing. `remote` = it has a server; `compares` = its weights are
- * compared with the trainer's when they are published.
+ * `open` opens an untrained policy. `remote` = it has a server; `compares` = its weights are compared with the
+ * trainer's when they are published.
  */
 export function gatewayContract(
   name: string,

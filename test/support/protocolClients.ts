@@ -1,4 +1,4 @@
-/** A program's model calls in each protocol, without an SDK: what it sends, and what it reads of the answer. */
+/** A program's model calls in each protocol, without an SDK: what it sends and what it reads. */
 import { eventsIn } from '../gateway/protocols/support.ts';
 import { ADD } from './toolLessons.ts';
 

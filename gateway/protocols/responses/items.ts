@@ -2,7 +2,7 @@
  * The items of a Responses conversation: read from a request, made of an answer, and gathered into messages.
  *
  * What the model says in one turn is several items: a thought, a text, calls. Items of one answer are known
- * by their ids, others belong together as long as none that the agent says comes between: a thought before the
+ * by their ids; others belong together as long as nothing from the agent comes between: a thought before the
  * rest, and one text.
  */
 import type { AssistantMessage, FunctionCall, Message, ModelReply } from '../../conversation.ts';

@@ -284,6 +284,15 @@ describe('a session', () => {
     expect(() => session.count(asking([long]))).toThrow('too many for the model’s context');
   });
 
+  test.each([
+    ['thoughts', { reasoning: ' '.repeat(3_000_000) }],
+    ['arguments', { calls: [{ id: 'a', name: 'f', arguments: ' '.repeat(3_000_000) }] }],
+  ])('refuses megabytes of %s at once, too', (_, turn) => {
+    const long = { role: 'assistant', content: '', reasoning: null, calls: [], ...turn } as const;
+    const { session } = scripted(chat, script);
+    expect(() => session.count(asking([user, long]))).toThrow('too many for the model’s context');
+  });
+
   test('refuses a conversation that does not fit the context', async () => {
     const { session } = scripted(chat, script, { contextMax: 20 });
     await expect(ask(session, asking([user]))).rejects.toMatchObject({ kind: 'context' });
