@@ -14,8 +14,10 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { draws } from '../base/draws.ts';
 import { sleepClock } from '../base/sleepClock.ts';
+import { policyChat } from '../gateway/index.ts';
 import { digestAt } from '../model/checkpoints/digest.ts';
 import type { Checkpoint, Generation, PolicyEngine } from '../model/engine.ts';
+import { loadChatTokenizer } from '../model/hf/index.ts';
 import { loadPolicy } from '../model/hf/loadPolicy.ts';
 import { initialAdapter, LORA_TARGETS } from '../model/hf/lora.ts';
 import { saveAdapterFile } from '../model/hf/publishedAdapter.ts';
@@ -229,11 +231,14 @@ async function rateRows(url: string, model: string, engine: PolicyEngine): Promi
   return rows;
 }
 
-/** What the gateway asks of a server. */
-const AS_THE_GATEWAY: Manner = {
-  ...{ backend: 'openai-chat', endpoint: '/v1/chat/completions', whole: false },
-  body: { logprobs: true, seed: 1 },
-};
+/** As the gateway asks a server: with log-probs, draws and the policy's own ends of a turn. */
+async function asTheGateway(model: string): Promise<Manner> {
+  const { stopTokens } = policyChat(await loadChatTokenizer(model), model);
+  return {
+    ...{ backend: 'openai-chat', endpoint: '/v1/chat/completions', whole: false },
+    body: { logprobs: true, seed: 1, stop_token_ids: [...stopTokens] },
+  };
+}
 
 /** Agents of one call each through the gateway, beside the server's own benchmark without it. */
 async function gatewayRow(url: string, model: string): Promise<Row> {
@@ -242,6 +247,7 @@ async function gatewayRow(url: string, model: string): Promise<Row> {
   const file = join(scratch, 'chat.jsonl');
   writeFileSync(file, texts.map((prompt) => `${JSON.stringify({ prompt })}\n`).join(''));
   const log = folderOnDisk('bench-servers-gateway');
+  const manner = await asTheGateway(model);
   const options: HostOptions = { folder: model, model: url, servedAs: SERVED_AS, log };
   const { child } = await started('host.ts', [JSON.stringify(options)], ['--expose-gc']);
   try {
@@ -253,7 +259,7 @@ async function gatewayRow(url: string, model: string): Promise<Row> {
     const measured: { readonly mine: number; readonly direct: number }[] = [];
     for (let turn = 0; turn < turns; turn++) {
       const first = turn % 2 === 0 ? await through() : null;
-      const direct = theirs(url, model, file, concurrency, AS_THE_GATEWAY);
+      const direct = theirs(url, model, file, concurrency, manner);
       const mine = first ?? (await through());
       measured.push({ mine, direct });
       tell(
@@ -292,8 +298,9 @@ async function agents(
           messages: [{ role: 'user', content: texts[at] }],
         }),
       });
-      assert.equal(reply.status, 200, 'the gateway answers');
-      const { usage } = (await reply.json()) as { usage: { completion_tokens: number } };
+      const said = await reply.text();
+      assert.equal(reply.status, 200, said);
+      const { usage } = JSON.parse(said) as { usage: { completion_tokens: number } };
       made += usage.completion_tokens;
     }
   };

@@ -17,6 +17,8 @@ export const metricNames = {
   generated: 'thr/gen_tok_s',
   trained: 'thr/train_tok_s',
   trainMs: 'time/train_ms',
+  /** 1 = a step of a fine-tuning that had ended: nothing was trained. */
+  leftOut: 'step/left_out',
   standstill: 'time/loop_gap_ms',
 } as const;
 

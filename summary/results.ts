@@ -153,6 +153,9 @@ function stepsOf({ metrics }: Reading): ReadonlyMap<number, number> {
   for (const { name, round, steps } of metrics.means) {
     if (!isOfEvaluation(name)) found.set(round, Math.max(found.get(round) ?? 0, steps));
   }
+  for (const { name, round, steps } of metrics.means) {
+    if (name === metricNames.leftOut) found.set(round, (found.get(round) ?? 0) - steps);
+  }
   return found;
 }
 

@@ -30,6 +30,7 @@ export interface Training {
 export class TrainingTally {
   readonly #courses = new Map<string, Course>();
   #steps = 0;
+  /** The last step that was counted, or left out. */
   #lastStep = -1;
   #rate = 0;
   #tokens = 0;
@@ -41,6 +42,7 @@ export class TrainingTally {
     if (courses.has(name)) this.#follow(name, step, value);
     if (name === metricNames.trained) this.#rate = value;
     if (name === metricNames.examples) this.#examples = (this.#examples ?? 0) + value;
+    if (name === metricNames.leftOut) this.#lastStep = step;
     // The last number of a step, so its rate has been read before.
     if (name !== metricNames.trainMs) return;
     if (step !== this.#lastStep) this.#steps += 1;

@@ -29,9 +29,8 @@ const chat = policyChat(await loadChatTokenizer(folder), folder);
 const log = await openAnyLog({
   ...{ at: logFolder, run: 'bench', mode: 'write', topics: allTopics },
 });
-const { vocabSize } = chat.tokenizer;
 const engine = await RemoteEngine.create({
-  ...{ urls: [model], wire: vllm, model: servedAs, version: 0, vocabSize, clock },
+  ...{ urls: [model], wire: vllm, model: servedAs, version: 0, clock },
   concurrencyMax: 2048,
 });
 const sessions = new Sessions('policy');

@@ -119,6 +119,19 @@ describe('a summary', () => {
     expect(resultsOf(reading).rounds[0]!.reward).toBeCloseTo(0.3);
   });
 
+  it('does not count steps of a fine-tuning that had ended', () => {
+    const left = [3, 4].flatMap((step) => [
+      metric('step/left_out', step, 1, 1, 9500),
+      metric('time/train_ms', step, 1, 0, 9500),
+    ]);
+    const trained = [1, 2].map((step) => metric('time/train_ms', step, 1, 50, 9000));
+    const metrics = bookOf([...trained, ...left]);
+    expect(resultsOf({ ...reading, metrics }).rounds).toMatchObject([{ steps: 2 }]);
+    const tally = new TrainingTally();
+    for (const one of [...trained, ...left]) tally.add(one);
+    expect(tally.training).toMatchObject({ steps: 2, seconds: 0.1 });
+  });
+
   it('ignores a partly scored evaluation while the run goes on', () => {
     const half = { ...reading, evaluations: evaluated({ 0: before, 1: after.slice(1) }) };
     const running = resultsOf({ ...half, facts: { ...record, status: 'running' } });
