@@ -67,8 +67,8 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/gate',
     find: 'return lagMax === 0 ? due : newest();',
     replace: 'return newest();',
-    seed: 30,
-    seeds: 120,
+    seed: 262,
+    seeds: 400,
   },
   {
     name: 'lag-off-by-one',

@@ -85,7 +85,7 @@ describe('millrace try', () => {
     const wrong = async (...args: string[]) => (await attempt(...args)).err;
     expect(await wrong('--id', 'q-9')).toContain('the job has no question with the id q-9');
     expect(await wrong('--id', 'q-1', '--question', 'x')).toContain('exclude each other');
-    expect(await wrong('--answer', '3')).toContain('give that too');
+    expect(await wrong('--answer', '3')).toContain('give both');
     expect(await wrong('-n', '0')).toContain('It must be a whole number, 1 or more.');
   });
 });
