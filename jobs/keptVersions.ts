@@ -10,17 +10,19 @@ import type { TrainerOptions } from '../sinks/index.ts';
 
 /** Bytes of a version (weights and state) above which few are kept. */
 const LARGE_BYTES = 256 * 2 ** 20;
+/** Between saves of the state of large versions: writing it takes 2 to 4 % of that. */
+const MS_PER_BYTE = 1e-4;
 const kept = z.number().int().nonnegative();
 const duration = z.string().refine((text) => (durationMs(text) ?? 0) > 0);
 
 export const keepSettings = {
   saveEvery: z
-    .union([z.number().int().positive(), duration], {
-      error: 'expected a number of steps, or a duration such as 15m',
+    .union([z.number().int().positive(), z.literal('auto'), duration], {
+      error: 'expected a number of steps, a duration such as 15m, or auto',
     })
-    .default(1)
+    .default('auto')
     .describe(
-      'steps, or a duration (such as 15m), between saves of the optimiser state; a resume repeats the steps since the last one. Weights are written after every step',
+      'steps, or a duration (such as 15m), between saves of the optimiser state; a resume repeats the steps since the last one. auto = 1; for versions above 256 MB, 100 s per GB. Weights are written after every step',
     ),
   keepVersions: z
     .union([kept, z.literal('auto')], { error: 'expected a whole number, or auto' })
@@ -50,7 +52,7 @@ export type Kept = Required<
 
 /** For versions of this many bytes. */
 export function keeping(
-  { saveEvery = 1, keepVersions, keepEvery: every = 0, keepBest: best = 0, ...settings }: Keeping,
+  { saveEvery = 'auto', keepVersions, keepEvery: every = 0, keepBest: best = 0, ...settings }: Keeping,
   bytes: number,
 ): Kept {
   const few = keepsFew(keepVersions, bytes);
@@ -59,8 +61,14 @@ export function keeping(
     keepVersions: keepVersions === 'auto' ? (few ? 2 : 4) : keepVersions,
     keepRule: { rounds, every, best },
     keepStates: few ? 'newest' : 'all',
-    saveEvery: typeof saveEvery === 'number' ? saveEvery : { ms: durationMs(saveEvery)! },
+    saveEvery: saving(saveEvery, bytes),
   };
+}
+
+function saving(every: KeepSettings['saveEvery'], bytes: number): Kept['saveEvery'] {
+  if (typeof every === 'number') return every;
+  if (every !== 'auto') return { ms: durationMs(every)! };
+  return bytes > LARGE_BYTES ? { ms: Math.round(bytes * MS_PER_BYTE) } : 1;
 }
 
 /** Whether a run of such versions keeps only what a resume needs. */

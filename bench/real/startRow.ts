@@ -43,7 +43,7 @@ async function firstRollout(
   run: string,
 ) {
   const runs = join(bench.folder, 'runs');
-  const set = [`policy=${bench.path}`, `questions=${questions}`, 'tools=python', 'heldOut=0'];
+  const set = [`policy=${bench.path}`, `questions=${questions}`, 'tools=python', 'heldOut=1'];
   const job = millrace(
     'run',
     'arpo',

@@ -2,6 +2,7 @@
  * What a process of a run does from its start to its end: it wires the real job and runs its part of the
  * flow, like the command. Only its arguments belong to the simulated world.
  */
+import { eitherSignal } from '../../base/index.ts';
 import { followControl, type Log, partOf, restOf } from '../../streams/index.ts';
 import { type FlowEnd, type FlowStats, runFlow } from '../../streams/run/index.ts';
 import type { Bounds } from './bounds.ts';
@@ -37,7 +38,8 @@ export async function processLife(options: ProcessOptions): Promise<FlowEnd> {
   const ended = new AbortController();
   let retained: Promise<void> | null = null;
   const control = await followControl(log);
-  const stopping = AbortSignal.any([options.signal, control.stop]);
+  // A process that is killed releases nothing, and Node keeps what listens to a signal of `AbortSignal.any`.
+  const { signal: stopping } = eitherSignal([options.signal, control.stop]);
   bounds.stopsBy(stopping);
   try {
     const whole = await jobOf(shape, parts).build({
@@ -55,7 +57,7 @@ export async function processLife(options: ProcessOptions): Promise<FlowEnd> {
     const rest = restOf(whole, own);
     const leads = rest.sources.length === 0;
     if (leads && shape.retention !== null) {
-      const until = AbortSignal.any([stopping, ended.signal]);
+      const { signal: until } = eitherSignal([stopping, ended.signal]);
       retained = retaining(log, shape.retention, life, until);
     }
     return await runFlow(own, {

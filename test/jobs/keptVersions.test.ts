@@ -35,12 +35,19 @@ describe('of the weights a run keeps', () => {
 });
 
 describe('the optimiser’s state is saved', () => {
-  const every = (saveEvery: unknown) => keeping(policySettings.parse({ saveEvery }), 0).saveEvery;
+  const every = (saveEvery: unknown, bytes = 0) =>
+    keeping(policySettings.parse({ saveEvery }), bytes).saveEvery;
 
   test('after steps or a time', () => {
     expect(every(10)).toBe(10);
     expect(every('15m')).toEqual({ ms: 900_000 });
     expect(every('1.5h')).toEqual({ ms: 5_400_000 });
+  });
+
+  test('after every step of a small policy, and by size after a time with a large one', () => {
+    expect(every('auto', 50 * MB)).toBe(1);
+    expect(every('auto', 1.6e9)).toEqual({ ms: 160_000 });
+    expect(every(1, 1.6e9)).toBe(1);
   });
 
   test.each([0, 1.5, '15', 'm', '0m'])('not after %j', (wrong) => {
