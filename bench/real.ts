@@ -24,6 +24,8 @@ import { startRow } from './real/startRow.ts';
 import { stepRow } from './real/stepRow.ts';
 import { print, report } from './table.ts';
 
+/** Nats: any of 64 tokens drawn; 0.07 on average. */
+const EIGHT_BITS_WITHIN = 1.5;
 const [PROMPT, MADE, GROUP, RANK] = [82, 64, 16, 8];
 /** A batch to train on. */
 const [ROWS, LENGTH] = [4, 128];
@@ -45,6 +47,9 @@ async function* decodeRows(bench: Real): AsyncGenerator<AnyRow[]> {
       const what = `${group} x ${MADE} tokens after ${PROMPT}, ${threads} thr`;
       const rivals = [transformers(2.5, [group]), llamaCpp(group === 1 ? null : 1, true)];
       for (const rival of rivals) yield [await rivalRow(bench, what, bench.path, work, rival)];
+      const eightBits = { ...transformers(2.5, [group]), within: EIGHT_BITS_WITHIN };
+      const less = { ...work, bits: 'int8' } as const;
+      yield [await rivalRow(bench, `${what}, in 8 bits`, bench.path, less, eightBits)];
     }
 }
 

@@ -7,7 +7,7 @@
  * turn each is taken.
  */
 import type { Generation } from '../../model/engine.ts';
-import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';
+import { EmbeddedEngine, type EmbeddedEngineOptions } from '../../model/rollout/embeddedEngine.ts';
 import { timeMs } from '../table.ts';
 import { type AnyRow, type Bench, clock, mustAgree, rates, weightsFolder } from './bench.ts';
 import { type Module, Yardstick } from './python.ts';
@@ -32,6 +32,8 @@ export interface Work {
   /** At once. */
   readonly rows: number;
   readonly threads: number;
+  /** Of our weights. */
+  readonly bits?: EmbeddedEngineOptions['bits'];
 }
 
 /** Milliseconds that the whole work takes. */
@@ -123,8 +125,9 @@ export async function rolloutRows(bench: Bench): Promise<AnyRow[]> {
 }
 
 function openEngine(weights: string, work: Work): Promise<EmbeddedEngine> {
-  const { threads, rows: rowsMax } = work;
-  return EmbeddedEngine.create({ weights, threads, rowsMax, contextMax: contextOf(work), clock });
+  const { threads, rows: rowsMax, bits = 'float32' } = work;
+  const sizes = { rowsMax, contextMax: contextOf(work) };
+  return EmbeddedEngine.create({ weights, threads, bits, clock, ...sizes });
 }
 
 /** Rollouts [first, end) at once; `lengths` as they are, or others. */

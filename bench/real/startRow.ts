@@ -1,14 +1,17 @@
 /**
- * From the command to the first rollout in the log, as `millrace tap` shows it: `millrace run arpo` on a real
- * model, with Python as its tool.
+ * From the command to the end of the first rollout: `millrace run arpo` on a real model, with Python as its
+ * tool. The log has it, and when it ended, once the other rollouts of its group have ended too.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { systemClock } from '../../base/index.ts';
+import type { Rollout } from '../../topics/index.ts';
 import { type AnyRow, atMost, type Bench } from '../model/bench.ts';
-import { median, pause, timeMs } from '../table.ts';
+import { median, pause } from '../table.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const LIMIT_S = 15;
@@ -26,10 +29,10 @@ export async function* startRow(
   writeFileSync(questions, QUESTIONS.map((each) => `${JSON.stringify(each)}\n`).join(''));
   const times: number[] = [];
   for (let turn = 0; turn < (bench.quick ? 1 : 3); turn++)
-    times.push(await timeMs(() => firstRollout(bench, questions, `start${turn}`)));
+    times.push(await untilRolloutMs(bench, questions, `start${turn}`));
   const pair = { ours: median(times) / 1000, theirs: LIMIT_S };
   yield [
-    atMost('run arpo to its first rollout, 135M', `${LIMIT_S} s`, pair, {
+    atMost('run arpo until its first rollout has ended, 135M', `${LIMIT_S} s`, pair, {
       unit: 's',
       goal: 1,
       note: '',
@@ -37,11 +40,12 @@ export async function* startRow(
   ];
 }
 
-async function firstRollout(
+async function untilRolloutMs(
   bench: Bench & { readonly path: string },
   questions: string,
   run: string,
-) {
+): Promise<number> {
+  const startedMs = systemClock.now();
   const runs = join(bench.folder, 'runs');
   const set = [`policy=${bench.path}`, `questions=${questions}`, 'tools=python', 'heldOut=1'];
   const job = millrace(
@@ -61,10 +65,12 @@ async function firstRollout(
   failed.catch(() => undefined);
   while (!existsSync(join(runs, run, 'log'))) await Promise.race([pause(100), failed]);
   const tap = millrace('tap', `${run}.rollouts`, '--runs', runs, '-f', '-n', '1', '-o', 'ndjson');
-  await Promise.race([once(tap.stdout!, 'data'), failed]);
+  const lines = createInterface({ input: tap.stdout! });
+  const [line] = (await Promise.race([once(lines, 'line'), failed])) as [string];
   tap.kill('SIGKILL');
   job.kill('SIGKILL');
   await ended;
+  return (JSON.parse(line) as Rollout).endedMs - startedMs;
 }
 
 function millrace(...args: readonly string[]) {

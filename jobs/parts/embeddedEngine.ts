@@ -10,13 +10,20 @@ const settings = {
     .positive()
     .default(ROWS)
     .describe('embedded: responses generated concurrently; fewer need less memory'),
+  weights: z
+    .enum(['float32', 'int8'])
+    .default('float32')
+    .describe(
+      'embedded: numbers that generation computes with; int8 is faster and needs less memory, and its log-probs differ a little from the trainer’s (docs/jobs.md#weights-in-8-bits)',
+    ),
 };
 
-/** The embedded engine. Its settings do not change what it generates. */
+/** The embedded engine. */
 export const embeddedEngine: EngineKind<typeof settings> = {
   settings,
-  open({ rows }, { policy, tokenizer, threads, provider, swap, contextMax, clock }) {
+  open({ rows, weights: bits }, { policy, tokenizer, threads, provider, swap, contextMax, clock }) {
     const sizes = { rowsMax: rows, contextMax, tokenBytes: tokenBytes(tokenizer) };
-    return EmbeddedEngine.create({ weights: policy, provider, threads, swap, clock, ...sizes });
+    const how = { provider, threads, bits, swap, clock };
+    return EmbeddedEngine.create({ weights: policy, ...how, ...sizes });
   },
 };

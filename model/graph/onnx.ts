@@ -9,7 +9,7 @@ import { bytes, float, integer, message, text } from './wire.ts';
 /** A known size, or the name of one that is known when the graph runs. */
 export type Dim = number | string;
 export type Shape = readonly Dim[];
-export type ElementType = 'float32' | 'float64' | 'int32' | 'int64' | 'bool';
+export type ElementType = 'float32' | 'float64' | 'uint8' | 'int32' | 'int64' | 'bool';
 export type Attribute =
   | number
   | string
@@ -61,7 +61,7 @@ export interface OnnxGraph {
 
 const IR_VERSION = 10;
 const OPSET = 21;
-const ELEMENT_CODES = { float32: 1, int32: 6, int64: 7, bool: 9, float64: 11 } as const;
+const ELEMENT_CODES = { float32: 1, uint8: 2, int32: 6, int64: 7, bool: 9, float64: 11 } as const;
 
 function attribute(name: string, value: Attribute): Uint8Array {
   if (typeof value === 'number') return message([text(1, name), integer(3, value), integer(20, 2)]);

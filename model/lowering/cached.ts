@@ -13,7 +13,16 @@ import { type Branch, Graph, type Shape, type Value } from '../graph/graph.ts';
 import { reshape } from '../graph/ops.ts';
 import { rotation } from '../rope.ts';
 import { attended, attentionOfOne, type CachePass, cachedAttention } from './cachedAttention.ts';
+import { BLOCK_SIZE } from './eightBits.ts';
 import type { Part, WeightPlan } from './weightPlan.ts';
+
+/** What the products of a pass compute with: weights as they are, or in 8 bits (eightBits.ts). */
+export type WeightBits = 'float32' | 'int8';
+
+export interface CachedGraphOptions {
+  readonly positionsMax: number;
+  readonly bits: WeightBits;
+}
 
 /**
  * The graph, to be written once the plan is filled. Inputs: `tokens` and `positions` int32 [B, T]; `slots`
@@ -23,9 +32,13 @@ import type { Part, WeightPlan } from './weightPlan.ts';
  * of them. Positions are below `positionsMax`. Where T is 1 `places` is not read, and may be of other sizes;
  * if it is not, `shares` and `peaks` say nothing.
  */
-export function cachedGraph(config: DecoderConfig, plan: WeightPlan, positionsMax: number): Graph {
+export function cachedGraph(
+  config: DecoderConfig,
+  plan: WeightPlan,
+  options: CachedGraphOptions,
+): Graph {
   const graph = new Graph('float32');
-  const { shares, peaks } = decoder(config, cachedLowering(graph, config, plan, positionsMax));
+  const { shares, peaks } = decoder(config, cachedLowering(graph, config, plan, options));
   graph.output('shares', shares);
   graph.output('peaks', peaks);
   return graph;
@@ -40,7 +53,7 @@ function cachedLowering(
   graph: Graph,
   config: DecoderConfig,
   plan: WeightPlan,
-  positionsMax: number,
+  { positionsMax, bits }: CachedGraphOptions,
 ): Lowering<Prediction> {
   const size = headDim(config);
   const tokens = graph.input('tokens', 'int32', ['B', 'T']);
@@ -68,8 +81,12 @@ function cachedLowering(
     });
   /** x [B, T, in] to [N, out]. */
   const product = (x: Value, names: readonly string[], biases: readonly string[]) => {
-    const matrix = weight(names);
     const flat = reshape(x, ['N', Number(x.shape.at(-1))]);
+    if (bits === 'int8') {
+      const made = inEightBits(flat, names, plan);
+      return biases.length > 0 ? graph.node('Add', [made, weight(biases)], made.shape) : made;
+    }
+    const matrix = weight(names);
     const inputs = [flat, matrix, ...(biases.length > 0 ? [weight(biases)] : [])];
     const shape = ['N', Number(matrix.shape[0])];
     return graph.node('Gemm', inputs, shape, { attributes: { transB: 1 } });
@@ -158,9 +175,29 @@ function wide(graph: Graph, value: Value): Value {
   return graph.node('Cast', [value], value.shape, { type: 'int64', attributes: { to: 7 } });
 }
 
-function initialiser(graph: Graph, key: string, part: Part): Value {
-  const { shape, data } = part;
-  return graph.share(`weight:${key}`, () => graph.initialiser(key, 'float32', shape, data));
+function initialiser(
+  graph: Graph,
+  key: string,
+  { shape, data }: Part,
+  type: 'float32' | 'uint8' = 'float32',
+): Value {
+  return graph.share(`weight:${key}`, () => graph.initialiser(key, type, shape, data));
+}
+
+/** x [N, in] to [N, out]; x is rounded to 8 bits too, a block at a time. */
+function inEightBits(x: Value, names: readonly string[], plan: WeightPlan): Value {
+  const { graph } = x;
+  const key = names.join('+');
+  const { numbers, scales } = plan.eightBits(names);
+  const [N, K] = [numbers.shape[0] as number, Number(x.shape[1])];
+  const matrix = [
+    initialiser(graph, `${key}.numbers`, numbers, 'uint8'),
+    initialiser(graph, `${key}.scales`, scales),
+  ];
+  return graph.node('MatMulNBits', [x, ...matrix], ['N', N], {
+    domain: 'com.microsoft',
+    attributes: { K, N, bits: 8, block_size: BLOCK_SIZE, accuracy_level: 4 },
+  });
 }
 
 /** Split the last axis. */

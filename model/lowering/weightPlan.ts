@@ -13,6 +13,7 @@
  */
 import { type DecoderConfig, parameterShapes, type Tensor } from '../config.ts';
 import type { Initialiser } from '../graph/onnx.ts';
+import { BLOCK_SIZE, blocksOf, intoEightBits } from './eightBits.ts';
 
 /** A file of float32 tensors: its folder and name, and the first byte of each. */
 export interface MappedFile {
@@ -26,11 +27,26 @@ export interface Part {
   readonly data: Initialiser['data'];
 }
 
+/** A matrix [out, in] in 8 bits (eightBits.ts). */
+export interface EightBitParts {
+  /** uint8 [out, blocks, BLOCK_SIZE]. */
+  readonly numbers: Part;
+  /** float32 [out, blocks]. */
+  readonly scales: Part;
+}
+
+type Read = (name: string) => Promise<Tensor> | Tensor;
+
 interface Recipe extends Part {
-  /** Names of parameters, or numbers that no policy changes. */
-  readonly from: readonly string[] | Float32Array;
-  /** Where they go; null for those in the file. */
-  readonly into: (() => Float32Array) | null;
+  /** Puts the bytes in memory; null if something else does. */
+  readonly fill: ((read: Read) => Promise<void>) | null;
+}
+
+/** A place in memory. */
+interface Space {
+  readonly data: Part['data'];
+  /** Not before `fill`. */
+  bytes(): Uint8Array;
 }
 
 /** The graphs' name for the block. */
@@ -41,7 +57,7 @@ export class WeightPlan {
   readonly #shapes: ReadonlyMap<string, readonly number[]>;
   readonly #recipes = new Map<string, Recipe>();
   #blockBytes = 0;
-  #block = new Float32Array(0);
+  #block = new Uint8Array(0);
 
   constructor(config: DecoderConfig, file: MappedFile | null) {
     this.#shapes = parameterShapes(config);
@@ -51,21 +67,47 @@ export class WeightPlan {
   /** These parameters, joined along their first axis. */
   joined(names: readonly string[]): Part {
     return this.#part(names.join('+'), () => {
-      const shapes = names.map((name) => this.#shape(name));
-      const rows = shapes.reduce((sum, [first]) => sum + (first as number), 0);
-      const shape = [rows, ...(shapes[0] as readonly number[]).slice(1)];
+      const shape = this.#joinedShape(names);
       const offset = this.#inFile(names);
-      if (this.#file === null || offset === null) return this.#inMemory(shape, names);
-      const data = { location: this.#file.name, offset, bytes: bytesOf(shape) };
-      return { shape, data, from: names, into: null };
+      if (this.#file !== null && offset !== null) {
+        const data = { location: this.#file.name, offset, bytes: bytesOf(shape) };
+        return { shape, data, fill: null };
+      }
+      const { data, bytes } = this.#space(bytesOf(shape));
+      return { shape, data, fill: (read) => join(names, read, floats(bytes())) };
     });
+  }
+
+  /** These matrices, joined along their first axis, in 8 bits. */
+  eightBits(names: readonly string[]): EightBitParts {
+    const [out, width] = this.#joinedShape(names) as [number, number];
+    const key = `${names.join('+')} in 8 bits`;
+    const blocks = blocksOf(width);
+    const scales = this.#part(`${key}: scales`, () => {
+      const shape = [out, blocks];
+      return { shape, ...this.#space(bytesOf(shape)), fill: null };
+    });
+    const numbers = this.#part(key, () => {
+      const shape = [out, blocks, BLOCK_SIZE];
+      const space = this.#space(out * blocks * BLOCK_SIZE);
+      return {
+        ...{ shape, data: space.data },
+        fill: async (read) => {
+          const rows = new Float32Array(out * width);
+          await join(names, read, rows);
+          intoEightBits(rows, width, space.bytes(), floats(scales.bytes()));
+        },
+      };
+    });
+    return { numbers, scales };
   }
 
   /** Numbers that belong to the graph, not to a policy. */
   fixed(name: string, make: () => Tensor): Part {
     return this.#part(name, () => {
       const { shape, data } = make();
-      return this.#inMemory(shape, data);
+      const space = this.#space(bytesOf(shape));
+      return { shape, data: space.data, fill: async () => floats(space.bytes()).set(data) };
     });
   }
 
@@ -74,34 +116,21 @@ export class WeightPlan {
   }
 
   /** Fill what is in memory, once every graph has been built and before any is written; returns the block. */
-  async fill(read: (name: string) => Promise<Tensor> | Tensor): Promise<Uint8Array> {
-    this.#block = new Float32Array(this.#blockBytes / 4);
-    for (const { from, into } of this.#recipes.values()) {
-      if (into === null) continue;
-      const target = into();
-      if (from instanceof Float32Array) target.set(from);
-      else {
-        let at = 0;
-        for (const name of from) {
-          const { data } = await read(name);
-          target.set(data, at);
-          at += data.length;
-        }
-      }
-    }
-    return new Uint8Array(this.#block.buffer);
+  async fill(read: Read): Promise<Uint8Array> {
+    this.#block = new Uint8Array(this.#blockBytes);
+    for (const { fill } of this.#recipes.values()) await fill?.(read);
+    return this.#block;
   }
 
-  #inMemory(shape: readonly number[], from: Recipe['from']): Recipe {
-    const bytes = bytesOf(shape);
+  #space(length: number): Space {
     if (this.#file !== null) {
-      const numbers = new Float32Array(bytes / 4);
-      return { shape, from, data: new Uint8Array(numbers.buffer), into: () => numbers };
+      const own = new Uint8Array(length);
+      return { data: own, bytes: () => own };
     }
     const offset = this.#blockBytes;
-    this.#blockBytes += bytes;
-    const into = () => this.#block.subarray(offset / 4, (offset + bytes) / 4);
-    return { shape, from, data: { location: BLOCK, offset, bytes }, into };
+    this.#blockBytes += length;
+    const data = { location: BLOCK, offset, bytes: length };
+    return { data, bytes: () => this.#block.subarray(offset, offset + length) };
   }
 
   /** Where these parameters are contiguous in the file; null if they are not. */
@@ -116,17 +145,37 @@ export class WeightPlan {
     return start;
   }
 
+  #joinedShape(names: readonly string[]): readonly number[] {
+    const shapes = names.map((name) => this.#shape(name));
+    const rows = shapes.reduce((sum, [first]) => sum + (first as number), 0);
+    return [rows, ...(shapes[0] as readonly number[]).slice(1)];
+  }
+
   #shape(name: string): readonly number[] {
     const shape = this.#shapes.get(name);
     if (shape === undefined) throw new Error(`the network has no parameter '${name}'`);
     return shape;
   }
 
-  #part(key: string, make: () => Recipe): Part {
-    const part = this.#recipes.get(key) ?? make();
+  #part<Made extends Recipe>(key: string, make: () => Made): Made {
+    const part = (this.#recipes.get(key) as Made | undefined) ?? make();
     this.#recipes.set(key, part);
     return part;
   }
+}
+
+/** Parameters one after another. */
+async function join(names: readonly string[], read: Read, into: Float32Array): Promise<void> {
+  let at = 0;
+  for (const name of names) {
+    const { data } = await read(name);
+    into.set(data, at);
+    at += data.length;
+  }
+}
+
+function floats({ buffer, byteOffset, byteLength }: Uint8Array): Float32Array {
+  return new Float32Array(buffer, byteOffset, byteLength / 4);
 }
 
 function bytesOf(shape: readonly number[]): number {

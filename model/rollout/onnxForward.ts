@@ -5,7 +5,7 @@
  * depend on how many rows are with it); new weights mean a new session.
  */
 import { type DecoderConfig, headDim, type Tensor } from '../config.ts';
-import { cachedGraph } from '../lowering/cached.ts';
+import { cachedGraph, type WeightBits } from '../lowering/cached.ts';
 import { BLOCK, type MappedFile, WeightPlan } from '../lowering/weightPlan.ts';
 import { cpuDevice, type Device } from '../runtime/device.ts';
 import type { Feed, Session } from '../runtime/session.ts';
@@ -17,6 +17,8 @@ export interface OnnxForwardOptions {
   readonly positionsMax: number;
   /** The CPU by default. */
   readonly device?: Device;
+  /** float32 by default. */
+  readonly bits?: WeightBits;
 }
 
 /** The weights of a version: those in a file that can be mapped, and a way to read all of it. */
@@ -28,13 +30,14 @@ export interface ForwardWeights {
 
 export async function openOnnxForward(
   { config, file, read }: ForwardWeights,
-  { threads, positionsMax, device = cpuDevice }: OnnxForwardOptions,
+  { threads, positionsMax, device = cpuDevice, bits = 'float32' }: OnnxForwardOptions,
 ): Promise<Forward> {
-  const plan = new WeightPlan(config, file);
-  const graph = cachedGraph(config, plan, positionsMax);
+  const mapped = bits === 'float32' ? file : null;
+  const plan = new WeightPlan(config, mapped);
+  const graph = cachedGraph(config, plan, { positionsMax, bits });
   const block = await plan.fill(read);
   const outside =
-    file === null ? { external: [{ location: BLOCK, data: block }] } : { folder: file.folder };
+    mapped === null ? { external: [{ location: BLOCK, data: block }] } : { folder: mapped.folder };
   const session = await device.open(graph.model(), { threads, ...outside });
   return new OnnxForward(config, threads, session);
 }

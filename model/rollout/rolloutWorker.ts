@@ -7,6 +7,7 @@ import { readingVersion } from '../checkpoints/digest.ts';
 import { localPath } from '../checkpoints/local.ts';
 import type { Checkpoint, GenerateRequest } from '../engine.ts';
 import { PublishedWeights } from '../hf/publishedAdapter.ts';
+import type { WeightBits } from '../lowering/cached.ts';
 import { checkPositions } from '../rope.ts';
 import { cpuDevice, type Device, openDevice } from '../runtime/device.ts';
 import type { Place } from '../runtime/place.ts';
@@ -21,6 +22,7 @@ export interface OpenArgument extends ServerOptions {
   readonly weights: Checkpoint;
   readonly threads: number;
   readonly place: Place;
+  readonly bits: WeightBits;
 }
 
 let server: RolloutServer | undefined;
@@ -43,7 +45,7 @@ async function unlessRefused(forward: Forward, checked: Promise<void>): Promise<
 }
 
 serve({
-  async open({ weights, threads, place, ...options }: OpenArgument) {
+  async open({ weights, threads, place, bits, ...options }: OpenArgument) {
     device = await openDevice(place);
     let trusted = place.provider === 'cpu';
     const digests = startWorker(workerEntry('digestWorker', import.meta.url));
@@ -54,7 +56,7 @@ serve({
         checkPositions(weights.config, options.contextMax);
         if (!trusted) await tryOut(device, [generationTrial(weights.config)]);
         trusted = true;
-        const sizes = { threads, positionsMax: positionsMax(options), device };
+        const sizes = { threads, positionsMax: positionsMax(options), device, bits };
         return await unlessRefused(await openOnnxForward(weights, sizes), weights.checked);
       } finally {
         await weights.close();

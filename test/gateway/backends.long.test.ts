@@ -152,7 +152,7 @@ async function onServer(
 async function onService(url: string): Promise<GatewayBackend> {
   const closing: Closing = [];
   const folder = temporary(closing);
-  const reply = await fetch(`${url}/api/v1/get_traitscapabilities`);
+  const reply = await fetch(`${url}/api/v1/get_server_capabilities`);
   const { supported_models: models } = (await reply.json()) as {
     readonly supported_models: readonly { readonly model_name: string }[];
   };

@@ -122,12 +122,16 @@ describe('EmbeddedEngine', () => {
       { ...TINY, architecture: 'llama', tiedEmbeddings: false, attentionBias: false },
     ],
     ['Qwen3', QWEN3],
-  ] satisfies [string, DecoderConfig][])(
+    ['weights in 8 bits', TINY, 'int8'],
+    ['weights in 8 bits, every bias', LLAMA3, 'int8'],
+  ] satisfies [string, DecoderConfig, EmbeddedEngineOptions['bits']?][])(
     'generates the same bits whatever the batch, the order, the threads and the reuse of prefixes (%s)',
-    async (name, config) => {
+    async (name, config, inBits: EmbeddedEngineOptions['bits'] = 'float32') => {
       const weights = (await save(name, config, 2)).uri;
       const run = (options: Partial<EmbeddedEngineOptions>, together: number) =>
-        withEngine({ weights, ...options }, (engine) => converse(engine, 16, together));
+        withEngine({ weights, bits: inBits, ...options }, (engine) =>
+          converse(engine, 16, together),
+        );
       const alone = bits(await run({ rowsMax: 1, prefixSlots: 0 }, 1));
       expect(bits(await run({ rowsMax: 16 }, 16))).toEqual(alone);
       expect(bits(await run({ rowsMax: 5, prefixSlots: 3, threads: 2 }, 11))).toEqual(alone);
@@ -150,14 +154,17 @@ describe('EmbeddedEngine', () => {
   });
 
   it.each([
-    ['Qwen2', TINY],
-    ['Qwen3 with YaRN', QWEN3],
-    ['Llama 3 with every bias', LLAMA3],
-  ])(
+    ['Qwen2', TINY, 'float32', 1e-4],
+    ['Qwen3 with YaRN', QWEN3, 'float32', 1e-4],
+    ['Llama 3 with every bias', LLAMA3, 'float32', 1e-4],
+    ['Llama 3 with every bias, in 8 bits', LLAMA3, 'int8', 0.3],
+  ] as const)(
     'gives the log-probs that the trainer computes for the same tokens (%s)',
-    async (name, config) => {
+    async (name, config, inBits, most) => {
       const { uri: weights } = await save(`scored-${name}`, config, 4);
-      const turns = await withEngine({ weights }, (engine) => converse(engine, 8, 8));
+      const turns = await withEngine({ weights, bits: inBits }, (engine) =>
+        converse(engine, 8, 8),
+      );
       const trainer = await EmbeddedTrainer.create({ policy: weights });
       const scores = await trainer.score(
         turns.map(([asked, { tokens }]) => Int32Array.from([...asked.tokens, ...tokens])),
@@ -172,7 +179,8 @@ describe('EmbeddedEngine', () => {
           );
         });
       }
-      expect(worst).toBeLessThan(1e-4);
+      expect(worst).toBeLessThan(most);
+      expect(worst > 1e-4).toBe(inBits === 'int8');
     },
   );
 
@@ -277,5 +285,10 @@ describe('EmbeddedEngine', () => {
     );
     const weights = { version: 1, uri: path, digest: '00' };
     await expect(withEngine({ weights }, async () => 0)).rejects.toThrow('digest');
+  });
+
+  it('is not created with weights in 8 bits on another provider', async () => {
+    const options = { bits: 'int8', provider: 'webgpu' } as const;
+    await expect(withEngine(options, async () => 0)).rejects.toThrow('need provider=cpu');
   });
 });
