@@ -52,7 +52,13 @@ export type Kept = Required<
 
 /** For versions of this many bytes. */
 export function keeping(
-  { saveEvery = 'auto', keepVersions, keepEvery: every = 0, keepBest: best = 0, ...settings }: Keeping,
+  {
+    saveEvery = 'auto',
+    keepVersions,
+    keepEvery: every = 0,
+    keepBest: best = 0,
+    ...settings
+  }: Keeping,
   bytes: number,
 ): Kept {
   const few = keepsFew(keepVersions, bytes);

@@ -87,7 +87,11 @@ export class EmbeddedEngine implements PolicyEngine {
     worker: WorkerHandle,
     contextMax: number,
     pendingMax: number,
-    { clock, provider = 'cpu', bits = 'float32' }: Pick<EmbeddedEngineOptions, 'clock' | 'provider' | 'bits'>,
+    {
+      clock,
+      provider = 'cpu',
+      bits = 'float32',
+    }: Pick<EmbeddedEngineOptions, 'clock' | 'provider' | 'bits'>,
   ) {
     this.#worker = worker;
     this.contextMax = contextMax;

@@ -162,9 +162,7 @@ describe('EmbeddedEngine', () => {
     'gives the log-probs that the trainer computes for the same tokens (%s)',
     async (name, config, inBits, most) => {
       const { uri: weights } = await save(`scored-${name}`, config, 4);
-      const turns = await withEngine({ weights, bits: inBits }, (engine) =>
-        converse(engine, 8, 8),
-      );
+      const turns = await withEngine({ weights, bits: inBits }, (engine) => converse(engine, 8, 8));
       const trainer = await EmbeddedTrainer.create({ policy: weights });
       const scores = await trainer.score(
         turns.map(([asked, { tokens }]) => Int32Array.from([...asked.tokens, ...tokens])),
