@@ -6,7 +6,7 @@
  * items wait for a commit, and none is requested while the topic's readers are `leadMax` behind.
  */
 import { isObservable, type Observable } from 'rxjs';
-import { type Clock, eitherSignal, orAborted } from '../../base/index.ts';
+import { type Clock, orAborted } from '../../base/index.ts';
 import { deadLetters } from '../deadLetters.ts';
 import type { Log } from '../log.ts';
 import { type Beside, isResumable, type ResumableItem, type ResumableItems } from '../resumable.ts';
@@ -80,11 +80,9 @@ export class SourceRunner {
   async run(signal: AbortSignal): Promise<void> {
     this.#items = Number(await this.#log.mark(this.#markName));
     let ended = false;
-    const either = eitherSignal([signal, this.#broken.signal]);
     try {
-      ended = await this.#takeAll(either.signal);
+      ended = await this.#takeAll(AbortSignal.any([signal, this.#broken.signal]));
     } finally {
-      either.release();
       await this.#committing;
     }
     this.#broken.signal.throwIfAborted();
