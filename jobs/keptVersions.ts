@@ -10,16 +10,15 @@ import type { TrainerOptions } from '../sinks/index.ts';
 
 /** Bytes of a version (weights and state) above which few are kept. */
 const LARGE_BYTES = 256 * 2 ** 20;
-/** Between saves of the state of large versions: writing it takes 2 to 4 % of that. */
+/** Between saves of the state of large versions: writing it takes about 2 % of that. */
 const MS_PER_BYTE = 1e-4;
 const kept = z.number().int().nonnegative();
-const duration = z.string().refine((text) => (durationMs(text) ?? 0) > 0);
+const error = 'expected a number of steps, a duration such as 15m, or auto';
+const duration = z.string().refine((text) => (durationMs(text) ?? 0) > 0, { error });
 
 export const keepSettings = {
   saveEvery: z
-    .union([z.number().int().positive(), z.literal('auto'), duration], {
-      error: 'expected a number of steps, a duration such as 15m, or auto',
-    })
+    .union([z.number().int().positive({ error }), z.literal('auto'), duration], { error })
     .default('auto')
     .describe(
       'steps, or a duration (such as 15m), between saves of the optimiser state; a resume repeats the steps since the last one. auto = 1; for versions above 256 MB, 100 s per GB. Weights are written after every step',

@@ -14,7 +14,7 @@ const settings = {
     .enum(['float32', 'int8'])
     .default('float32')
     .describe(
-      'embedded: numbers that generation computes with; int8 is faster and needs less memory, and its log-probs differ a little from the trainer’s (docs/jobs.md#weights-in-8-bits)',
+      'embedded: numbers that generation computes with; int8 is faster, and its log-probs differ a little from the trainer’s (docs/jobs.md#weights-in-8-bits)',
     ),
 };
 

@@ -1,7 +1,7 @@
 /**
  * Matrices in 8 bits, as the runtime's `MatMulNBits` takes them: each row in blocks of 32 numbers, of which
  * the largest is 127 steps from 0. A product rounds its input in the same way: it is off by some thousandths,
- * and takes a quarter of the memory and 0.4 (one row) to 0.65 (many) of the time.
+ * reads a quarter of the bytes, and takes 0.4 (one row) to 0.65 (many) of the time.
  */
 
 /** Numbers that share a scale. */

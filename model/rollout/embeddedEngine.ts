@@ -36,8 +36,8 @@ export interface EmbeddedEngineOptions {
   /** What computes: the CPU by default, the only one whose bits are promised. Tested first. */
   readonly provider?: Provider;
   /**
-   * Weights as they are (by default), or in 8 bits: faster and smaller, with log-probs some hundredths of a nat
-   * from those of a trainer in float32. On the CPU only.
+   * Weights as they are (by default), or in 8 bits: faster, with log-probs some hundredths of a nat from
+   * those of a trainer in float32. On the CPU only.
    */
   readonly bits?: WeightBits;
   /** Threads inside an op of the model. */
@@ -108,7 +108,10 @@ export class EmbeddedEngine implements PolicyEngine {
     const { weights, threads, rowsMax = ROWS, waitingMax = 4096, contextMax = 512 } = options;
     const { bits = 'float32', provider = 'cpu' } = options;
     if (bits !== 'float32' && provider !== 'cpu') {
-      throw new MillraceError('PROVIDER', `weights in 8 bits need provider=cpu, not ${provider}`);
+      throw new MillraceError(
+        'PROVIDER',
+        `weights in 8 bits (engine.weights=int8) need provider=cpu, not ${provider}`,
+      );
     }
     const prefixSlots = options.prefixSlots ?? prefixSlotsFor(rowsMax);
     const worker = startWorker(workerEntry('rolloutWorker', import.meta.url));

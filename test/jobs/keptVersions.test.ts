@@ -50,7 +50,13 @@ describe('the optimiser’s state is saved', () => {
     expect(every(1, 1.6e9)).toBe(1);
   });
 
-  test.each([0, 1.5, '15', 'm', '0m'])('not after %j', (wrong) => {
-    expect(keepSettings.saveEvery.safeParse(wrong).success).toBe(false);
-  });
+  test.each([0, 1.5, '15', 'm', '0m', 'never', null])(
+    'not after %j, and says what it takes',
+    (wrong) => {
+      const { error } = keepSettings.saveEvery.safeParse(wrong);
+      expect(error?.issues.map(({ message }) => message)).toEqual([
+        'expected a number of steps, a duration such as 15m, or auto',
+      ]);
+    },
+  );
 });
