@@ -6,6 +6,7 @@
  * 2. A vLLM of this machine with such a checkpoint, driven by our engine, against its own benchmark; and the
  *    time from published weights to the first token that they made (bench/servers.ts, which is given the
  *    server).
+ * 3. Our training service (`trainer/`) on the GPU against a bare PyTorch loop, and its share of the card's peak.
  *
  * What is missing here leaves its rows unmeasured, with the reason. `--write` puts the table into
  * docs/gpu.md.
@@ -16,7 +17,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SERVED_AS } from '../scripts/servers/kinds.ts';
-import type { Speed, Work } from './gpu/provider.ts';
+import type { Measured, Part, Work } from './gpu/provider.ts';
+import { CASES, trainerRows } from './gpu/trainerRows.ts';
 import { type AnyRow, rates, weightsFolder } from './model/bench.ts';
 import { interpreter } from './model/python.ts';
 import { trainSequences } from './model/sequences.ts';
@@ -25,7 +27,15 @@ import { benchmark, count, someOf } from './options.ts';
 import { pause, print, report } from './table.ts';
 
 const PROVIDERS = ['cpu', 'cuda', 'webgpu'] as const;
-const PARTS = ['providers', 'servers'] as const;
+const PARTS = ['providers', 'servers', 'trainer'] as const;
+/** Dense operations a second in bfloat16 by NVIDIA's data sheets, by what the card's name holds. */
+const PEAKS: Readonly<Record<string, number>> = {
+  H100: 989e12,
+  H200: 989e12,
+  A100: 312e12,
+  L40S: 362e12,
+  'RTX 4090': 165e12,
+};
 const DOC = 'docs/gpu.md';
 const MARKS = ['<!-- bench:gpu -->', '<!-- /bench:gpu -->'] as const;
 const START_MS = 600_000;
@@ -38,14 +48,16 @@ interface Options {
   readonly providers: readonly (typeof PROVIDERS)[number][];
   readonly shape: ShapeName;
   readonly device: string;
+  readonly trained: readonly string[];
+  readonly turns: number;
   readonly vllm: string;
   readonly vllmArgs: string;
   readonly port: number;
 }
 
-const { json, write, quick, only, providers, shape, device, vllm, vllmArgs, port } = benchmark(
+const options = benchmark(
   'npm run bench:gpu',
-  `Providers of ONNX Runtime against the CPU and PyTorch on the same GPU, and a vLLM driven by our engine against its own benchmark.
+  `Providers of ONNX Runtime against the CPU and PyTorch on the same GPU, a vLLM driven by our engine against its own benchmark, and our training service against a bare PyTorch loop.
 PyTorch and transformers are installed from PyPI, once (MILLRACE_PYTHON names an interpreter that has them); vLLM is taken as it is.`,
 )
   .option('--write', `put the table into ${DOC}`, false)
@@ -54,22 +66,33 @@ PyTorch and transformers are installed from PyPI, once (MILLRACE_PYTHON names an
   .option('--providers <a,b>', 'which providers', someOf(PROVIDERS), PROVIDERS)
   .option('--shape <name>', `of the checkpoint: ${Object.keys(SHAPES).join()}`, '494M')
   .option('--device <name>', 'of PyTorch', 'cuda')
+  .option('--trained <a,b>', 'what the training service trains', someOf(CASES), CASES.slice(0, 6))
+  .option('--turns <n>', 'that count; odd', count, 3)
   .option('--vllm <command>', 'the server’s command, its Python beside it', 'vllm')
   .option('--vllm-args <text>', 'more arguments of it, with spaces between', '')
   .option('--port <n>', 'where the server listens', count, 8190)
   .parse()
   .opts<Options>();
+const { json, write, quick, only, providers, shape, device, vllm, vllmArgs, port } = options;
 
 const tell = (line: string): void => console.error(line);
 const folder = mkdtempSync(join(tmpdir(), 'bench-gpu-'));
 const size = quick
-  ? { rows: 4, prompt: 16, tokens: 8, trainRows: 2, length: 32, turns: 1 }
-  : { rows: 64, prompt: 128, tokens: 128, trainRows: 8, length: 512, turns: 3 };
+  ? { rows: 4, prompt: 16, tokens: 8, trainRows: 2, length: 32, loraRank: 16, turns: 1 }
+  : {
+      rows: 64,
+      prompt: 128,
+      tokens: 128,
+      trainRows: 8,
+      length: 512,
+      loraRank: 16,
+      turns: options.turns,
+    };
 
 type Failed = { readonly reason: string };
 interface Torch {
-  readonly float32: Omit<Speed, 'openMs'>;
-  readonly bfloat16?: Omit<Speed, 'openMs'>;
+  readonly float32: Measured;
+  readonly bfloat16?: Measured;
   readonly name?: string;
 }
 
@@ -86,17 +109,17 @@ function lastLine<T>(command: string, args: readonly string[], input = ''): T | 
   };
 }
 
-function measured(provider: (typeof PROVIDERS)[number], path: string): Speed | Failed {
+function measured(provider: (typeof PROVIDERS)[number], path: string): Measured | Failed {
   const threads = availableParallelism();
   const work: Work = { ...size, provider, shape, path, threads };
-  return lastLine<Speed>(process.execPath, [
+  return lastLine<Measured>(process.execPath, [
     ...['--import', 'tsx', 'bench/gpu/provider.ts'],
     JSON.stringify(work),
   ]);
 }
 
 function torchOn(path: string): Torch | Failed {
-  const python = interpreter(['torch', 'transformers']);
+  const python = interpreter(['torch', 'transformers', 'peft']);
   if ('reason' in python) return python;
   const sequences = trainSequences(SHAPES[shape], size.trainRows, size.length).map(({ tokens }) =>
     Array.from(tokens),
@@ -106,45 +129,45 @@ function torchOn(path: string): Torch | Failed {
 }
 
 /** Their numbers, by what they measure. */
-type Sides = Readonly<Record<string, Omit<Speed, 'openMs'> | Failed>>;
+type Sides = Readonly<Record<string, Measured | Failed>>;
+const WORKS: Readonly<Record<keyof Measured, string>> = {
+  generated: `decode ${shape}, ${size.rows} at once`,
+  trained: `train step ${shape} ${size.trainRows}x${size.length}`,
+  adapted: `LoRA step ${shape} ${size.trainRows}x${size.length}`,
+};
 
-async function providerRows(): Promise<AnyRow[]> {
+async function providerRows(add: (...rows: AnyRow[]) => void): Promise<void> {
   const path = await weightsFolder({ quick, folder, turns: size.turns }, shape);
   tell(`PyTorch on ${device} …`);
   const torch = torchOn(path);
-  const found = new Map<string, Speed | Failed>();
-  for (const provider of providers) {
-    tell(`provider ${provider} …`);
-    found.set(provider, measured(provider, path));
-  }
+  const cpu = providers.includes('cpu') ? measured('cpu', path) : { reason: 'not asked for' };
   const bfloat16 = 'reason' in torch ? torch : (torch.bfloat16 ?? { reason: `not on ${device}` });
   const sides: Sides = {
-    'our CPU': found.get('cpu') ?? { reason: 'not asked for' },
+    'our CPU': cpu,
     [`PyTorch on ${device}, float32`]: 'reason' in torch ? torch : torch.float32,
     [`PyTorch on ${device}, bfloat16`]: bfloat16,
   };
-  return [...found].flatMap(([provider, ours]) => rowsOf(provider, ours, sides));
+  for (const provider of providers) {
+    tell(`provider ${provider} …`);
+    add(...rowsOf(provider, provider === 'cpu' ? cpu : measured(provider, path), sides));
+  }
 }
 
-function rowsOf(provider: string, ours: Speed | Failed, sides: Sides): AnyRow[] {
-  const works = {
-    decode: `decode ${shape}, ${size.rows} at once, ${provider}`,
-    train: `train step ${shape} ${size.trainRows}x${size.length}, ${provider}`,
-  } as const;
-  return (['decode', 'train'] as const).flatMap((part) =>
+function rowsOf(provider: string, measured: Measured | Failed, sides: Sides): AnyRow[] {
+  return Object.entries(WORKS).flatMap(([part, work]) =>
     Object.entries(sides)
       .filter(([against]) => !(provider === 'cpu' && against === 'our CPU'))
-      .map(([against, theirs]): AnyRow => {
-        const what = works[part];
+      .map(([against, side]): AnyRow => {
+        const what = `${work}, ${provider}`;
+        const [ours, theirs] = [measured, side].map(
+          (one): Part => ('reason' in one ? one : one[part as keyof Measured]),
+        ) as [Part, Part];
         if ('reason' in ours) return { what, against, reason: ours.reason.split(';')[0]! };
         if ('reason' in theirs) return { what, against, reason: theirs.reason };
-        const note = [
-          `opened and tried out in ${(ours.openMs / 1000).toFixed(1)} s`,
-          ...(Math.abs(ours.loss - theirs.loss) < 1e-3 || against.includes('bfloat16')
-            ? []
-            : [`LOSSES DIFFER: ${ours.loss} and ${theirs.loss}`]),
-        ].join(', ');
-        const both = { ours: ours[part], theirs: theirs[part] };
+        const apart = Math.abs((ours.loss ?? 0) - (theirs.loss ?? 0));
+        const differ = apart > 1e-3 && !against.includes('bfloat16');
+        const note = differ ? `LOSSES DIFFER: ${ours.loss} and ${theirs.loss}` : '';
+        const both = { ours: ours.speed, theirs: theirs.speed };
         return rates(what, against, both, { unit: 'tokens/s', goal: null, note });
       }),
   );
@@ -220,11 +243,25 @@ async function ended(server: ChildProcess): Promise<void> {
   await Promise.race([gone, pause(30_000).then(() => server.kill('SIGKILL'))]);
 }
 
+/** Of this machine's card, if it is a known one. */
+function peak(): number | null {
+  const asked = ['--query-gpu=name', '--format=csv,noheader'];
+  const name = spawnSync('nvidia-smi', asked, { encoding: 'utf8' }).stdout ?? '';
+  return Object.entries(PEAKS).find(([part]) => name.includes(part))?.[1] ?? null;
+}
+
 function machine(): string {
   const asked = ['--query-gpu=name,memory.total,driver_version', '--format=csv,noheader'];
   const gpu = spawnSync('nvidia-smi', asked, { encoding: 'utf8' });
   const name = gpu.status === 0 ? gpu.stdout.trim().split('\n').join('; ') : 'no NVIDIA GPU';
   return `${name}; ${availableParallelism()} threads of ${cpus()[0]?.model.trim()}; Node ${process.version}`;
+}
+
+function said(row: AnyRow): string {
+  if ('reason' in row) return `${row.what}, against ${row.against}: ${row.reason}`;
+  const { what, against, ours, theirs, ratio, unit } = row;
+  const numbers = [ours, theirs, ratio].map((value) => value.toPrecision(4));
+  return `${what}: ${numbers[0]} ${unit}; ${against}: ${numbers[1]}; ratio ${numbers[2]}`;
 }
 
 function writeTable(text: string): void {
@@ -240,8 +277,17 @@ function writeTable(text: string): void {
 
 try {
   const rows: AnyRow[] = [];
-  if (only.includes('providers')) rows.push(...(await providerRows()));
-  if (only.includes('servers')) rows.push(...(await serverRows()));
+  // long work: what is known is told at once
+  const add = (...more: AnyRow[]) => {
+    rows.push(...more);
+    for (const row of more) tell(`  ${said(row)}`);
+  };
+  if (only.includes('providers')) await providerRows(add);
+  if (only.includes('servers')) add(...(await serverRows()));
+  if (only.includes('trainer')) {
+    const more = { folder, turns: size.turns, peak: peak(), quick, tell };
+    await trainerRows(options.trained, { device, add, ...more });
+  }
   const on = machine();
   if (!json) console.log(on);
   print('GPU', rows, json);

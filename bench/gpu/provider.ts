@@ -10,6 +10,7 @@ import { EmbeddedTrainer } from '../../model/train/trainer.ts';
 import { clock } from '../model/bench.ts';
 import { LOSSES, prompt, request, trainSequences } from '../model/sequences.ts';
 import { SHAPES, type ShapeName } from '../model/shapes.ts';
+import { adapterOf } from '../model/trainRows.ts';
 import { median, timeMs } from '../table.ts';
 
 /** What is measured. Tokens; `rows` responses at once. */
@@ -22,31 +23,37 @@ export interface Work {
   readonly prompt: number;
   readonly tokens: number;
   readonly trainRows: number;
+  /** Of the adapter that is trained besides all weights. */
+  readonly loraRank: number;
   readonly length: number;
   readonly turns: number;
 }
 
-/** The result: milliseconds, and tokens per second. */
+/** Tokens per second; of training with the loss of the first step, which both sides must agree on. */
 export interface Speed {
-  readonly openMs: number;
-  readonly decode: number;
-  readonly train: number;
-  /** Of the first step, before any update: both sides must compute the same. */
-  readonly loss: number;
+  readonly speed: number;
+  readonly loss?: number;
+}
+
+export type Part = Speed | { readonly reason: string };
+
+/** Responses, steps of all weights, and of an adapter. */
+export interface Measured {
+  readonly generated: Part;
+  readonly trained: Part;
+  readonly adapted: Part;
 }
 
 const work: Work = JSON.parse(process.argv[2] ?? '');
 const config = SHAPES[work.shape];
 
-async function generate(): Promise<Pick<Speed, 'openMs' | 'decode'>> {
+async function generate(): Promise<Speed> {
   const { path, provider, threads, rows, tokens, turns } = work;
-  const opened = performance.now();
   const engine = await EmbeddedEngine.create({
     ...{ weights: path, provider, threads, rowsMax: rows, clock },
     contextMax: work.prompt + tokens,
     prefixSlots: 0,
   });
-  const openMs = performance.now() - opened;
   let id = 0;
   const turn = async (): Promise<number> => {
     const requests = Array.from({ length: rows }, () =>
@@ -58,23 +65,37 @@ async function generate(): Promise<Pick<Speed, 'openMs' | 'decode'>> {
   const times: number[] = [];
   for (let i = 0; i < turns; i++) times.push(await turn());
   await engine.close();
-  return { openMs, decode: (1000 * rows * tokens) / median(times) };
+  return { speed: (1000 * rows * tokens) / median(times) };
 }
 
-async function train(): Promise<Pick<Speed, 'train' | 'loss'>> {
+/** All weights, or an adapter. */
+async function train(rank: number): Promise<Speed> {
   const { path, provider, threads, trainRows, length, turns } = work;
-  const trainer = await EmbeddedTrainer.create({ policy: path, provider, threads });
+  const trainer = await EmbeddedTrainer.create({
+    ...{ policy: path, provider, threads },
+    ...(rank === 0 ? {} : { adapter: { adapter: adapterOf(rank)!, publish: 'merged' } as const }),
+  });
   const sequences = trainSequences(config, trainRows, length);
   const step = () => trainer.step({ sequences, loss: LOSSES.SFT, lr: 1e-6 });
   const { loss } = await step();
   const times: number[] = [];
   for (let i = 0; i < turns; i++) times.push(await timeMs(step));
   await trainer.close();
-  return { train: (1000 * trainRows * length) / median(times), loss };
+  return { speed: (1000 * trainRows * length) / median(times), loss };
 }
 
-try {
-  console.log(JSON.stringify({ ...(await generate()), ...(await train()) }));
-} catch (error) {
-  console.log(JSON.stringify({ reason: messageOf(error) }));
+/** What one part measures; a part that fails does not take the others with it. */
+async function tried<T>(part: () => Promise<T>): Promise<T | { readonly reason: string }> {
+  try {
+    return await part();
+  } catch (error) {
+    return { reason: messageOf(error) };
+  }
 }
+
+const [generated, trained, adapted] = [
+  await tried(generate),
+  await tried(() => train(0)),
+  await tried(() => train(work.loraRank)),
+];
+console.log(JSON.stringify({ generated, trained, adapted } satisfies Measured));

@@ -20,6 +20,7 @@ const PACKAGES = {
   torch: ['torch>=2'],
   transformers: ['transformers', 'safetensors'],
   peft: ['peft'],
+  aiohttp: ['aiohttp'],
   gguf: ['gguf', 'safetensors'],
   llama_cpp: ['llama-cpp-python'],
 } as const;

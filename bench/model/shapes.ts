@@ -11,7 +11,16 @@ const COMMON = {
   attentionBias: false,
 } as const;
 
-export type ShapeName = '4M' | '48M' | '135M' | '494M';
+/** What every Qwen2.5 has. */
+const QWEN = {
+  ...COMMON,
+  architecture: 'qwen2',
+  attentionBias: true,
+  vocabSize: 151_936,
+  ropeTheta: 1_000_000,
+} as const;
+
+export type ShapeName = '4M' | '48M' | '135M' | '494M' | '1544M' | '7616M';
 
 export const SHAPES: Readonly<Record<ShapeName, DecoderConfig>> = {
   '4M': {
@@ -51,17 +60,34 @@ export const SHAPES: Readonly<Record<ShapeName, DecoderConfig>> = {
   },
   /** Qwen2.5-0.5B. */
   '494M': {
-    ...COMMON,
-    architecture: 'qwen2',
-    attentionBias: true,
-    vocabSize: 151_936,
+    ...QWEN,
     hiddenSize: 896,
     layers: 24,
     heads: 14,
     kvHeads: 2,
     intermediateSize: 4864,
-    ropeTheta: 1_000_000,
     tiedEmbeddings: true,
+  },
+  /** Qwen2.5-1.5B. */
+  '1544M': {
+    ...QWEN,
+    hiddenSize: 1536,
+    layers: 28,
+    heads: 12,
+    kvHeads: 2,
+    intermediateSize: 8960,
+    tiedEmbeddings: true,
+  },
+  /** Qwen2.5-7B. */
+  '7616M': {
+    ...QWEN,
+    vocabSize: 152_064,
+    hiddenSize: 3584,
+    layers: 28,
+    heads: 28,
+    kvHeads: 4,
+    intermediateSize: 18_944,
+    tiedEmbeddings: false,
   },
 };
 

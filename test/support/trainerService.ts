@@ -1,7 +1,8 @@
 /**
- * The training service of `trainer/`, started by torchrun on this machine's CPU, for tests.
+ * The training service of `trainer/`, started by torchrun, for tests.
  *
- * `MILLRACE_TRAINER_PYTHON` names a Python with torch, transformers, peft and aiohttp.
+ * `MILLRACE_TRAINER_PYTHON` names a Python with torch, transformers, peft and aiohttp;
+ * `MILLRACE_TRAINER_DEVICE` where it computes: `cpu` (default), or `cuda`, where each rank takes a GPU.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { until } from './until.ts';
 
 export const trainerPython = process.env.MILLRACE_TRAINER_PYTHON ?? '';
+const device = process.env.MILLRACE_TRAINER_DEVICE ?? 'cpu';
 
 const tinyModel = fileURLToPath(new URL('../model/tinker/tinyModel.py', import.meta.url));
 const env = {
@@ -50,7 +52,7 @@ export async function startTrainer(start: TrainerStart): Promise<TrainerService>
   const torchrun = ['--standalone', '--max-restarts', '1', '--nproc-per-node', String(ranks)];
   const options = ['--model', model, '--checkpoints', checkpoints, '--port', String(port)];
   const all = ['-m', 'torch.distributed.run', ...torchrun, '-m', 'millrace_trainer', ...options];
-  const child = spawn(trainerPython, [...all, '--device', 'cpu', ...more], {
+  const child = spawn(trainerPython, [...all, '--device', device, ...more], {
     env: { ...env, MILLRACE_TRAINER_TOKEN: token },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

@@ -43,7 +43,9 @@ class Models:
         """A new model: the policy unchanged, its adapters initialised from the seed."""
         self.offload()
         parameters = list(self.network.trained.values())
-        self.models[name] = Model(torch.optim.AdamW(parameters, lr=0.0))
+        # on a GPU one kernel a list of tensors, and no temporary copies of them
+        fused = True if parameters[0].is_cuda else None
+        self.models[name] = Model(torch.optim.AdamW(parameters, lr=0.0, fused=fused))
         self.live = name
         with torch.no_grad():
             self.initialise(seed)
@@ -121,7 +123,8 @@ class Models:
         for value in self.network.trained.values():
             if not optimiser.state[value]:
                 zeros = {key: torch.zeros_like(value.detach()) for key in ("exp_avg", "exp_avg_sq")}
-                optimiser.state[value] = {"step": torch.tensor(0.0), **zeros}
+                step = torch.tensor(0.0, device=value.device if value.is_cuda else None)
+                optimiser.state[value] = {"step": step, **zeros}
         return {key: optimiser.state[value] for key, value in self.network.trained.items()}
 
 

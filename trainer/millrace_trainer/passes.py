@@ -40,7 +40,8 @@ def run(
     backward: bool,
 ) -> list[Scores] | None:
     """Scores of every sequence, on the first rank. `backward` adds the gradient to what is there."""
-    own: dict[int, Scores] = {}
+    computed: list[tuple[list[int], Tensor, Tensor]] = []
+    network.renew()
     for parts in split([len(each) for each in sequences], ranks.size, tokens_max):
         indices = parts[ranks.rank]
         rows = [sequences[index] for index in indices] or [DUMMY]
@@ -48,11 +49,14 @@ def run(
             now, losses = losses_of(network, ranks, rows, loss)
             if backward:
                 (losses.sum() * ranks.size).backward()
-        taken = (values.detach().float().cpu().numpy() for values in (now, losses))
-        for index, row, log_probs, each in zip(indices, rows, *taken, strict=False):
-            own[index] = Scores(log_probs[: len(row)].copy(), each[: len(row)].copy())
-    # FSDP keeps the outermost weights whole after a forward pass, and would not see shards that change
-    network.model.reshard()
+        computed.append((indices, now.detach(), losses.detach()))
+    network.release()
+    # asked for at the end alone, since a GPU idles meanwhile
+    own: dict[int, Scores] = {}
+    for indices, *values in computed:
+        for index, *numbers in zip(indices, *(each.float().cpu().numpy() for each in values), strict=False):
+            length = len(sequences[index])
+            own[index] = Scores(*(each[:length].copy() for each in numbers))
     gathered = ranks.gather(own)
     if gathered is None:
         return None

@@ -209,11 +209,17 @@ where(`the training service of trainer/ (${reason})`, () => {
     MINUTES,
   );
 
-  test(
-    'bfloat16 with recomputed layers is near float32 and learns',
-    async () => {
+  /** Log-probs after three steps in bfloat16, of the first way. */
+  let halved: readonly Scored[] | null = null;
+
+  test.each([
+    ['a rank', 1, []],
+    ['two ranks with recomputed layers', 2, ['--gradient-checkpointing']],
+  ] as const)(
+    'bfloat16 on %s is near float32 and learns',
+    async (_, ranks, more) => {
       const model = models.llama;
-      const service = await serving({ model, ranks: 2, more: ['--gradient-checkpointing'] });
+      const service = await serving({ model, ranks, more: [...more, ...small] });
       const trainer = await trainerOn(service, model);
       const own = await EmbeddedTrainer.create({ policy: model, settings });
       const tokens = drawn(64);
@@ -224,8 +230,35 @@ where(`the training service of trainer/ (${reason})`, () => {
       for (let i = 0; i < 3; i++)
         reports.push(await trainer.step({ sequences, loss: losses.sft!, lr: 1e-2 }));
       expect(reports[2]!.loss).toBeLessThan(reports[0]!.loss - 0.1);
+      const after = await trainer.score(tokens);
+      halved ??= after;
+      expect(apart(after, before)).toBeGreaterThan(1);
+      expect(apart(after, halved)).toBeLessThan(0.05);
       await Promise.all([trainer.close(), own.close()]);
       await service.kill();
+    },
+    MINUTES,
+  );
+
+  test(
+    'what one rank saves, two go on from, and the other way',
+    async () => {
+      const model = models.qwen;
+      const tokens = drawn(64);
+      let saved: SavedCheckpoint | null = null;
+      let said: readonly Scored[] = [];
+      for (const ranks of [1, 2, 1]) {
+        const service = await serving({ model, ranks, more: small });
+        const trainer = await trainerOn(service, model);
+        if (saved !== null) await trainer.restore(saved, 'train');
+        const now = await trainer.score(tokens);
+        expect(apart(now, saved === null ? now : said)).toBeLessThan(0.05);
+        await steps(trainer, ['sft']);
+        said = await trainer.score(tokens);
+        saved = await trainer.save({ version: ranks, folder: join(folder, `across-${ranks}`) });
+        await trainer.close();
+        await service.kill();
+      }
     },
     MINUTES,
   );
