@@ -1,10 +1,10 @@
 /**
  * The training service of `trainer/` on two processes and a real chat model, SmolLM2-135M-Instruct: its
- * steps, resumes and restarts, beside the embedded trainer. ourTrainer.long.test.ts has all losses, on tiny
+ * steps, resumes and restarts, beside the embedded trainer, and one process beside two in bfloat16. ourTrainer.long.test.ts has all losses, on tiny
  * models.
  *
- * `MILLRACE_REAL_MODEL` names the model's folder (`npm run real-model`), `MILLRACE_TRAINER_PYTHON` a Python
- * with torch, transformers, peft and aiohttp. It takes 6 GB of memory.
+ * `MILLRACE_TRAINER_MODEL` names the model's folder (`npm run real-model`), `MILLRACE_TRAINER_PYTHON` a Python
+ * with torch, transformers, peft and aiohttp. It takes 6 GB of memory and ten minutes.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -26,9 +26,9 @@ import {
   trainerPython,
 } from '../../support/trainerService.ts';
 
-const model = process.env.MILLRACE_REAL_MODEL ?? '';
+const model = process.env.MILLRACE_TRAINER_MODEL ?? '';
 const missing = [
-  existsSync(join(model, 'config.json')) ? '' : 'MILLRACE_REAL_MODEL names no model',
+  existsSync(join(model, 'config.json')) ? '' : 'MILLRACE_TRAINER_MODEL names no model',
   trainerPython === '' ? 'MILLRACE_TRAINER_PYTHON names no Python' : '',
 ].filter((each) => each !== '');
 const where = missing.length > 0 ? describe.skip : describe;
@@ -154,6 +154,48 @@ where.each([
         expect(off('gradNorm')).toBeLessThan(1e-4);
         expect(apart(theirs.after, ours.after)).toBeLessThan(5e-4 * apart(ours.after, before));
       }
+    },
+    MINUTES,
+  );
+});
+
+where(`the training service with a real model, ${reason}, bfloat16`, () => {
+  /** Log-probs before training, and two steps. */
+  async function trained(ranks: number, rank: number) {
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-real-trainer-'));
+    const service = await startTrainer({ model, ranks, checkpoints: join(folder, 'checkpoints') });
+    const trainer = await TinkerTrainer.create({
+      ...{ url: service.url, policy: model, clock: sleepClock(systemClock), adam: settings },
+      ...{ rank, seed: 7, reduction: 'sum' },
+    });
+    const before = await trainer.score(tokens);
+    const sequences = batchOf(tokens, before);
+    const step = () => trainer.step({ sequences, loss: losses.sft!, lr: rank === 0 ? LR : 1e-3 });
+    const reports = [await step(), await step()] as const;
+    await trainer.close();
+    await service.kill();
+    await rm(folder, { recursive: true, force: true });
+    return { before, reports };
+  }
+
+  test.each([
+    ['all weights', 0],
+    ['an adapter', 8],
+  ] as const)(
+    '%s: two ranks compute what one does, near float32',
+    async (_, rank) => {
+      const own = await EmbeddedTrainer.create({ policy: model });
+      const exact = await own.score(tokens);
+      await own.close();
+      const [one, two] = [await trained(1, rank), await trained(2, rank)];
+      expect(apart(one.before, exact)).toBeLessThan(0.5);
+      expect(apart(one.before, two.before)).toBeLessThan(0.02);
+      const [[first], [theirs]] = [one.reports, two.reports];
+      expect(theirs.loss).toBeCloseTo(first.loss, 3);
+      // gradients of micro-batches are rounded to bfloat16 before they are added up
+      expect(Math.abs(theirs.gradNorm / first.gradNorm - 1)).toBeLessThan(1e-3);
+      for (const { reports } of [one, two])
+        expect(reports[1].loss).toBeLessThan(reports[0].loss - 0.1);
     },
     MINUTES,
   );
