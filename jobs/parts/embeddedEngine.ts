@@ -1,6 +1,7 @@
 /** `engine.server=embedded`: ONNX Runtime in a worker thread of this process. */
 import { z } from 'zod';
 import { EmbeddedEngine, ROWS, tokenBytes } from '../../model/rollout/index.ts';
+import { EmbeddedTrainer } from '../../model/train/index.ts';
 import type { EngineKind } from './places.ts';
 
 const settings = {
@@ -21,9 +22,12 @@ const settings = {
 /** The embedded engine. */
 export const embeddedEngine: EngineKind<typeof settings> = {
   settings,
-  open({ rows, weights: bits }, { policy, tokenizer, threads, provider, swap, contextMax, clock }) {
+  open({ rows, weights: bits }, place) {
+    const { policy, tokenizer, threads, provider, swap, contextMax, clock, trainer } = place;
     const sizes = { rowsMax: rows, contextMax, tokenBytes: tokenBytes(tokenizer) };
-    const how = { provider, threads, bits, swap, clock };
+    // the trainer has read the policy, and its version 0 is loaded before anything is generated
+    const lazy = provider === 'cpu' && trainer instanceof EmbeddedTrainer;
+    const how = { provider, threads, bits, swap, clock, lazy };
     return EmbeddedEngine.create({ weights: policy, ...how, ...sizes });
   },
 };

@@ -33,6 +33,11 @@ export interface EmbeddedEngineOptions {
    * digest.
    */
   readonly weights: string | Checkpoint;
+  /**
+   * The first weights are opened by the first request, unless others are loaded before; false by default.
+   * What is wrong with them is then said there.
+   */
+  readonly lazy?: boolean;
   /** What computes: the CPU by default, the only one whose bits are promised. Tested first. */
   readonly provider?: Provider;
   /**
@@ -101,7 +106,7 @@ export class EmbeddedEngine implements PolicyEngine {
   }
 
   /**
-   * Start the worker and load the first weights. Rejects when they cannot be read, and with code `PROVIDER`
+   * Start the worker and load the first weights, unless it is `lazy`. Rejects when they cannot be read, and with code `PROVIDER`
    * when the provider is not there, does not compute what the CPU does, or has no weights in 8 bits.
    */
   static async create(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
@@ -117,10 +122,18 @@ export class EmbeddedEngine implements PolicyEngine {
     const worker = startWorker(workerEntry('rolloutWorker', import.meta.url));
     const first =
       typeof weights === 'string' ? { version: 0, uri: resolve(weights), digest: null } : weights;
-    const { swap = 'rollout', tokenBytes } = options;
+    const { swap = 'rollout', lazy = false, tokenBytes } = options;
     const batching = { rowsMax, contextMax, prefixSlots, tokenBytes };
     const place = placeOn(provider);
-    const argument: OpenArgument = { weights: first, threads, place, bits, swap, ...batching };
+    const argument: OpenArgument = {
+      weights: first,
+      lazy,
+      threads,
+      place,
+      bits,
+      swap,
+      ...batching,
+    };
     try {
       await worker.call('open', argument);
     } catch (error) {

@@ -23,14 +23,29 @@ export interface OpenArgument extends ServerOptions {
   readonly threads: number;
   readonly place: Place;
   readonly bits: WeightBits;
+  /** `weights` are opened by the first request, unless others are loaded before. */
+  readonly lazy: boolean;
 }
 
-let server: RolloutServer | undefined;
+/** Makes the server with its first weights; these are not known to be readable until it has. */
+let start: (first?: Checkpoint) => Promise<RolloutServer> = () =>
+  Promise.reject(new Error('the rollout worker was not opened'));
+let server: Promise<RolloutServer> | undefined;
 let device: Device = cpuDevice;
 
-function running(): RolloutServer {
-  if (!server) throw new Error('the rollout worker was not opened');
-  return server;
+function running(): Promise<RolloutServer> {
+  return server ?? started();
+}
+
+/** A server whose first weights are refused is none: the next ones may be right. */
+async function started(first?: Checkpoint): Promise<RolloutServer> {
+  server = start(first);
+  try {
+    return await server;
+  } catch (error) {
+    server = undefined;
+    throw error;
+  }
 }
 
 /** The model, once its weights have been checked. */
@@ -45,7 +60,7 @@ async function unlessRefused(forward: Forward, checked: Promise<void>): Promise<
 }
 
 serve({
-  async open({ weights, threads, place, bits, ...options }: OpenArgument) {
+  async open({ weights, threads, place, bits, lazy, ...options }: OpenArgument) {
     device = await openDevice(place);
     let trusted = place.provider === 'cpu';
     const digests = startWorker(workerEntry('digestWorker', import.meta.url));
@@ -63,20 +78,23 @@ serve({
       }
     };
     const load = (checkpoint: Checkpoint) => readingVersion(checkpoint, () => read(checkpoint));
-    server = await RolloutServer.start(load, options, weights);
+    start = (first = weights) => RolloutServer.start(load, options, first);
+    if (!lazy) await started();
   },
   async generate({ id, request }: { id: number; request: GenerateRequest }) {
-    const generation = await running().generate(id, request);
-    return { generation, counts: running().counts };
+    const engine = await running();
+    const generation = await engine.generate(id, request);
+    return { generation, counts: engine.counts };
   },
-  cancel({ id }: { id: number }) {
-    running().cancel(id);
+  async cancel({ id }: { id: number }) {
+    (await running()).cancel(id);
   },
-  load(weights: Checkpoint) {
-    return running().load(weights);
+  async load(weights: Checkpoint) {
+    if (server === undefined) await started(weights);
+    else await (await server).load(weights);
   },
   async close() {
-    await server?.close();
+    await (await server?.catch(() => undefined))?.close();
     await device.close();
   },
 });

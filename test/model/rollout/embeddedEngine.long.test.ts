@@ -193,6 +193,27 @@ describe('EmbeddedEngine', () => {
     });
   });
 
+  it('opens its first weights when they are needed, if it is lazy', async () => {
+    const next = await save('needed', TINY, 9);
+    const asked = request([1, 2, 3], { draws: ['lazy'] });
+    const wanted = await withEngine({ weights: next.uri }, (engine) => engine.generate(asked));
+    const first = await withEngine({}, (engine) => engine.generate(asked));
+    const missing = join(folder, 'no policy');
+    await withEngine({ weights: missing, lazy: true }, async (engine) => {
+      await expect(engine.generate(asked)).rejects.toMatchObject({ code: 'CHECKPOINT' });
+      const other = { version: 1, ...next, digest: '0'.repeat(64) };
+      await expect(engine.load(other)).rejects.toMatchObject({ code: 'DIGEST' });
+      await engine.load({ version: 1, ...next });
+      expect(await engine.generate(asked)).toMatchObject({ tokens: wanted.tokens, version: 1 });
+    });
+    await withEngine({ lazy: true }, async (engine) => {
+      expect(await engine.generate(asked)).toMatchObject({ tokens: first.tokens, version: 0 });
+      await engine.load({ version: 1, ...next });
+      expect(await engine.generate(asked)).toMatchObject({ tokens: wanted.tokens, version: 1 });
+    });
+    await withEngine({ weights: missing, lazy: true }, async () => undefined);
+  });
+
   it('serves the new weights after load, and the old ones when the new are refused', async () => {
     const next = await save('next', TINY, 9);
     const asked = request([1, 2, 3], { draws: ['load'] });
