@@ -17,6 +17,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SERVED_AS } from '../scripts/servers/kinds.ts';
+import { checkpoint } from './gpu/checkpoint.ts';
 import type { Measured, Part, Work } from './gpu/provider.ts';
 import { CASES, trainerRows } from './gpu/trainerRows.ts';
 import { type AnyRow, rates, weightsFolder } from './model/bench.ts';
@@ -137,7 +138,10 @@ const WORKS: Readonly<Record<keyof Measured, string>> = {
 };
 
 async function providerRows(add: (...rows: AnyRow[]) => void): Promise<void> {
-  const path = await weightsFolder({ quick, folder, turns: size.turns }, shape);
+  const python = interpreter(['torch', 'transformers']);
+  const made = 'path' in python ? checkpoint(shape, { python: python.path, folder }) : python;
+  const bench = { quick, folder, turns: size.turns };
+  const path = 'path' in made ? made.path : await weightsFolder(bench, shape);
   tell(`PyTorch on ${device} …`);
   const torch = torchOn(path);
   const cpu = providers.includes('cpu') ? measured('cpu', path) : { reason: 'not asked for' };

@@ -5,7 +5,6 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
@@ -17,6 +16,7 @@ import { interpreter } from '../model/python.ts';
 import { LOSSES, trainSequences } from '../model/sequences.ts';
 import { forwardFlops, SHAPES, type ShapeName } from '../model/shapes.ts';
 import { median, pause, timeMs } from '../table.ts';
+import { checkpoint } from './checkpoint.ts';
 
 /** What is trained: sequences of `length` tokens, `micro` of them at once. */
 interface Case {
@@ -143,33 +143,6 @@ function tokenFlops({ shape, rank, length }: Case): number {
   const weights = forwardFlops(config, 0);
   const attention = forwardFlops(config, length / 2) - weights;
   return (rank === 0 ? 3 : 2) * weights + 3 * attention;
-}
-
-function checkpoint(
-  shape: ShapeName,
-  { python, folder }: Setting,
-): { readonly path: string } | Failed {
-  const path = join(folder, `trained-${shape}`);
-  if (existsSync(path)) return { path };
-  const config = SHAPES[shape];
-  const settings = {
-    vocab_size: config.vocabSize,
-    hidden_size: config.hiddenSize,
-    intermediate_size: config.intermediateSize,
-    num_hidden_layers: config.layers,
-    num_attention_heads: config.heads,
-    num_key_value_heads: config.kvHeads,
-    rope_theta: config.ropeTheta,
-    rms_norm_eps: config.rmsEps,
-    tie_word_embeddings: config.tiedEmbeddings,
-    max_position_embeddings: 32_768,
-    ...{ bos_token_id: null, eos_token_id: null, pad_token_id: null },
-  };
-  const args = ['bench/gpu/checkpoint.py', path, JSON.stringify(settings)];
-  const made = spawnSync(python, args, { encoding: 'utf8', env });
-  if (made.status === 0) return { path };
-  rmSync(path, { recursive: true, force: true });
-  return { reason: lastLine(made.stderr) };
 }
 
 async function served(
