@@ -43,7 +43,7 @@ class Models:
         """A new model: the policy unchanged, its adapters initialised from the seed."""
         self.offload()
         parameters = list(self.network.trained.values())
-        # on a GPU one kernel a list of tensors, and no temporary copies of them
+        # on a GPU: few kernels, and no temporary copies of the parameters
         fused = True if parameters[0].is_cuda else None
         self.models[name] = Model(torch.optim.AdamW(parameters, lr=0.0, fused=fused))
         self.live = name

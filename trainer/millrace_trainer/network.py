@@ -4,9 +4,9 @@ The policy, with or without low-rank adapters: spread over all ranks by FSDP2, o
 Every rank reads the folder, one after the other on each machine, and keeps its shards: so a machine needs
 memory for one whole copy, and any architecture that transformers loads can be trained.
 
-A single rank computes the same without FSDP, which costs it up to a third of its time: in bfloat16 on copies
-of the float32 values, whose gradients are added up in float32. Where a GPU has no room for the copies, FSDP
-makes them a layer at a time.
+A single rank trains without FSDP, which costs small models up to a third of their time, and computes the same:
+passes use bfloat16 copies of the float32 parameters, which collect the gradients. Where a GPU has no room for
+the copies, FSDP makes them a layer at a time.
 """
 
 from dataclasses import dataclass
@@ -40,23 +40,21 @@ class Network:
     shape: Shape
     model: transformers.PreTrainedModel
     trained: dict[str, nn.Parameter]
-    """Parameters by their names in the model; sharded, float32."""
+    """Parameters by their names in the model; float32, sharded if there are several ranks."""
     copies: list[Tensor]
-    """What the model has in place of them, in bfloat16; none where it has themselves."""
+    """The bfloat16 copies that a single rank's model computes with, in the order of `trained`; else none."""
     lora: peft.LoraConfig | None
     base: list[Tensor] | None
     """This rank's shards of the weights as they were read, where all are trained."""
 
     def renew(self) -> None:
-        """Before passes: the model has the newest values."""
+        """Before passes: brings the copies up to date."""
         if self.copies:
             with torch.no_grad():
                 torch._foreach_copy_(self.copies, list(self.trained.values()))
 
     def release(self) -> None:
-        """
-        After passes. FSDP keeps the outermost weights whole, and would not see shards that change.
-        """
+        """After passes: FSDP keeps the outermost weights whole, and would not see shards that change."""
         if isinstance(self.model, fsdp.FSDPModule):
             self.model.reshard()
 
@@ -100,7 +98,7 @@ def read(options: Options, shape: Shape, ranks: Ranks) -> Network:
     copies: list[Tensor] = []
     if half and not sharded:
         copies = list(trained.values())
-        trained = {name: halved(value) for name, value in trained.items()}
+        trained = {name: master_of(value) for name, value in trained.items()}
     with torch.no_grad():
         base = None if shape.rank > 0 else [local(value).to("cpu", copy=True) for value in trained.values()]
     return Network(shape=shape, model=model, trained=trained, copies=copies, lora=lora, base=base)
@@ -117,6 +115,7 @@ def shard(model: transformers.PreTrainedModel, ranks: Ranks, half: bool) -> None
 
 
 def is_tight(model: nn.Module, device: torch.device) -> bool:
+    """Whether training without FSDP would leave a GPU too little memory."""
     if device.type != "cuda":
         return False
     trained = sum(value.numel() for value in model.parameters() if value.requires_grad)
@@ -125,24 +124,21 @@ def is_tight(model: nn.Module, device: torch.device) -> bool:
     return trained * TRAINED_BYTES + frozen > room
 
 
-def halved(parameter: nn.Parameter) -> nn.Parameter:
-    """
-    The parameter's float32 values, which get the gradients that its passes compute; itself it becomes
-    bfloat16.
-    """
-    whole = nn.Parameter(parameter.data.float())
+def master_of(parameter: nn.Parameter) -> nn.Parameter:
+    """The parameter in float32, which collects its gradients. The parameter itself becomes bfloat16."""
+    master = nn.Parameter(parameter.data.float())
     parameter.data = parameter.data.to(torch.bfloat16)
 
     def collect(copy: Tensor) -> None:
         assert copy.grad is not None
-        if whole.grad is None:
-            whole.grad = copy.grad.float()
+        if master.grad is None:
+            master.grad = copy.grad.float()
         else:
-            whole.grad.add_(copy.grad)
+            master.grad.add_(copy.grad)
         copy.grad = None
 
     parameter.register_post_accumulate_grad_hook(collect)
-    return whole
+    return master
 
 
 def layers_of(model: transformers.PreTrainedModel) -> list[nn.Module]:

@@ -51,7 +51,7 @@ def run(
                 (losses.sum() * ranks.size).backward()
         computed.append((indices, now.detach(), losses.detach()))
     network.release()
-    # asked for at the end alone, since a GPU idles meanwhile
+    # copied to the host only now: a GPU would wait for each copy
     own: dict[int, Scores] = {}
     for indices, *values in computed:
         for index, *numbers in zip(indices, *(each.float().cpu().numpy() for each in values), strict=False):

@@ -210,9 +210,7 @@ def output(scores: list[Scores], sequences: list[Sequence]) -> dict[str, Any]:
     }
 
 
-def sums_of(
-    scores: list[Scores], sequences: list[Sequence], name: str, bounds: Bounds
-) -> dict[str, float]:
+def sums_of(scores: list[Scores], sequences: list[Sequence], name: str, bounds: Bounds) -> dict[str, float]:
     """Clipped tokens, and how far log-probs are from those when tokens were sampled (model/losses/parts/rollouts.ts)."""
     tokens, clipped, drift, apart, apart_max = 0, 0, 0.0, 0.0, 0.0
     for score, row in zip(scores, sequences, strict=True):
