@@ -6,7 +6,8 @@
  * 2. A vLLM of this machine with such a checkpoint, driven by our engine, against its own benchmark; and the
  *    time from published weights to the first token that they made (bench/servers.ts, which is given the
  *    server).
- * 3. Our training service (`trainer/`) on the GPU against a bare PyTorch loop, and its share of the card's peak.
+ * 3. Our training service (`trainer/`) on the GPU against a bare PyTorch loop, and its share of the card's
+ *    peak.
  *
  * What is missing here leaves its rows unmeasured, with the reason. `--write` puts the table into
  * docs/gpu.md.
@@ -19,7 +20,7 @@ import { join } from 'node:path';
 import { SERVED_AS } from '../scripts/servers/kinds.ts';
 import { checkpoint } from './gpu/checkpoint.ts';
 import type { Measured, Part, Work } from './gpu/provider.ts';
-import { CASES, trainerRows } from './gpu/trainerRows.ts';
+import { CASES, LARGE, trainerRows } from './gpu/trainerRows.ts';
 import { type AnyRow, rates, weightsFolder } from './model/bench.ts';
 import { interpreter } from './model/python.ts';
 import { trainSequences } from './model/sequences.ts';
@@ -67,8 +68,8 @@ PyTorch and transformers are installed from PyPI, once (MILLRACE_PYTHON names an
   .option('--providers <a,b>', 'which providers', someOf(PROVIDERS), PROVIDERS)
   .option('--shape <name>', `of the checkpoint: ${Object.keys(SHAPES).join()}`, '494M')
   .option('--device <name>', 'of PyTorch', 'cuda')
-  .option('--trained <a,b>', 'what the training service trains', someOf(CASES), CASES.slice(0, 6))
-  .option('--turns <n>', 'that count; odd', count, 3)
+  .option('--trained <a,b>', 'what the training service trains', someOf(CASES), LARGE)
+  .option('--turns <n>', 'turns that count; odd', count, 3)
   .option('--vllm <command>', 'the server’s command, its Python beside it', 'vllm')
   .option('--vllm-args <text>', 'more arguments of it, with spaces between', '')
   .option('--port <n>', 'where the server listens', count, 8190)
@@ -119,8 +120,7 @@ function measured(provider: (typeof PROVIDERS)[number], path: string): Measured 
   ]);
 }
 
-function torchOn(path: string): Torch | Failed {
-  const python = interpreter(['torch', 'transformers', 'peft']);
+function torchOn(path: string, python: ReturnType<typeof interpreter>): Torch | Failed {
   if ('reason' in python) return python;
   const sequences = trainSequences(SHAPES[shape], size.trainRows, size.length).map(({ tokens }) =>
     Array.from(tokens),
@@ -138,12 +138,12 @@ const WORKS: Readonly<Record<keyof Measured, string>> = {
 };
 
 async function providerRows(add: (...rows: AnyRow[]) => void): Promise<void> {
-  const python = interpreter(['torch', 'transformers']);
+  const python = interpreter(['torch', 'transformers', 'peft']);
   const made = 'path' in python ? checkpoint(shape, { python: python.path, folder }) : python;
   const bench = { quick, folder, turns: size.turns };
   const path = 'path' in made ? made.path : await weightsFolder(bench, shape);
   tell(`PyTorch on ${device} …`);
-  const torch = torchOn(path);
+  const torch = torchOn(path, python);
   const cpu = providers.includes('cpu') ? measured('cpu', path) : { reason: 'not asked for' };
   const bfloat16 = 'reason' in torch ? torch : (torch.bfloat16 ?? { reason: `not on ${device}` });
   const sides: Sides = {

@@ -34,8 +34,8 @@ export interface EmbeddedEngineOptions {
    */
   readonly weights: string | Checkpoint;
   /**
-   * The first weights are opened by the first request, unless others are loaded before; false by default.
-   * What is wrong with them is then said there.
+   * Open the first weights with the first request, unless others are loaded before; false by default. An
+   * error in them then fails that request.
    */
   readonly lazy?: boolean;
   /** What computes: the CPU by default, the only one whose bits are promised. Tested first. */
@@ -106,8 +106,9 @@ export class EmbeddedEngine implements PolicyEngine {
   }
 
   /**
-   * Start the worker and load the first weights, unless it is `lazy`. Rejects when they cannot be read, and with code `PROVIDER`
-   * when the provider is not there, does not compute what the CPU does, or has no weights in 8 bits.
+   * Start the worker and load the first weights, unless it is `lazy`. Rejects when they cannot be read, and
+   * with code `PROVIDER` when the provider is not there, does not compute what the CPU does, or has no
+   * weights in 8 bits.
    */
   static async create(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
     const { weights, threads, rowsMax = ROWS, waitingMax = 4096, contextMax = 512 } = options;

@@ -27,7 +27,7 @@ export interface OpenArgument extends ServerOptions {
   readonly lazy: boolean;
 }
 
-/** Makes the server with its first weights; these are not known to be readable until it has. */
+/** Opens the first weights, those of `open` by default, and starts the server with them. */
 let start: (first?: Checkpoint) => Promise<RolloutServer> = () =>
   Promise.reject(new Error('the rollout worker was not opened'));
 let server: Promise<RolloutServer> | undefined;
@@ -37,7 +37,7 @@ function running(): Promise<RolloutServer> {
   return server ?? started();
 }
 
-/** A server whose first weights are refused is none: the next ones may be right. */
+/** The server, started. If its first weights are refused, the next ones may start it. */
 async function started(first?: Checkpoint): Promise<RolloutServer> {
   server = start(first);
   try {

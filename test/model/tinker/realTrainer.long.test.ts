@@ -1,10 +1,10 @@
 /**
  * The training service of `trainer/` on two processes and a real chat model, SmolLM2-135M-Instruct: its
- * steps, resumes and restarts, beside the embedded trainer, and one process beside two in bfloat16. ourTrainer.long.test.ts has all losses, on tiny
- * models.
+ * steps, resumes and restarts, beside the embedded trainer, and one process beside two in bfloat16.
+ * ourTrainer.long.test.ts has all losses, on tiny models.
  *
- * `MILLRACE_TRAINER_MODEL` names the model's folder (`npm run real-model`), `MILLRACE_TRAINER_PYTHON` a Python
- * with torch, transformers, peft and aiohttp. It takes 6 GB of memory and ten minutes.
+ * `MILLRACE_TRAINER_MODEL` names the model's folder (`npm run real-model`), `MILLRACE_TRAINER_PYTHON` a
+ * Python with torch, transformers, peft and aiohttp. It takes 6 GB of memory and ten minutes.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
