@@ -33,7 +33,8 @@ const configs = {
     attentionBias: false,
     tiedEmbeddings: true,
     qkNorm: true,
-    headDim: 16,
+    // all of Qwen3 have it, and transformers' loader of GGUF takes no other
+    headDim: 128,
   },
 } as const;
 
