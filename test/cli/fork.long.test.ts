@@ -4,14 +4,13 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ModelCallRecord, Rollout } from '../../topics/index.ts';
-import { ROOT } from '../support/commandLine.ts';
+import { BUILT, ROOT } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { tinyRun } from '../support/tinyRun.ts';
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
 const at = (...names: string[]): string => join(folder.path, ...names);
-const MAIN = join(ROOT, 'dist', 'cli', 'main.js');
 const AGENT = join(ROOT, 'test', 'support', 'askingAgent.mjs');
 const CALLS = 3;
 
@@ -30,7 +29,7 @@ function done(...args: readonly string[]): string {
 }
 
 function recorded<T>(topic: string): T[] {
-  const out = done(MAIN, 'tap', topic, '--from', 'earliest', '-o', 'ndjson');
+  const out = done(BUILT, 'tap', topic, '--from', 'earliest', '-o', 'ndjson');
   return out
     .split('\n')
     .filter(Boolean)
@@ -55,7 +54,7 @@ beforeAll(async () => {
   });
   expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
   const sets = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
-  done(MAIN, 'run', 'agent', '--run', 'agent', ...sets);
+  done(BUILT, 'run', 'agent', '--run', 'agent', ...sets);
   rollout = recorded<Rollout>('agent.rollouts').find(
     ({ question }) => question.phase === 'explore',
   )!.id;
@@ -68,7 +67,7 @@ beforeAll(async () => {
 });
 
 const forked = (call: number, ...more: readonly string[]) =>
-  started(MAIN, 'fork', 'agent', '--rollout', rollout, '--call', String(call), ...more);
+  started(BUILT, 'fork', 'agent', '--rollout', rollout, '--call', String(call), ...more);
 
 describe('millrace fork', () => {
   beforeEach(() => writeFileSync(at('heard'), ''));
@@ -160,7 +159,7 @@ describe('millrace fork', () => {
   ])('refuses %j with exit code 2, and starts no agent', (args, message) => {
     const tiny = (): string => recorded<Rollout>('tiny.rollouts')[0]!.id;
     const given = args.map((arg) => (arg === '=' ? rollout : arg === 'TINY' ? tiny() : arg));
-    const { code, err } = started(MAIN, 'fork', ...given);
+    const { code, err } = started(BUILT, 'fork', ...given);
     expect(
       err
         .trim()
@@ -173,7 +172,7 @@ describe('millrace fork', () => {
   });
 
   test('of a run that is not there names those that are', () => {
-    const { code, err } = started(MAIN, 'fork', 'agnet', '--rollout', rollout, '--call', '1');
+    const { code, err } = started(BUILT, 'fork', 'agnet', '--rollout', rollout, '--call', '1');
     expect(err).toMatch(/no run "agnet" in .*Did you mean agent\?/);
     expect(code).not.toBe(0);
   });

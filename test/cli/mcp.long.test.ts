@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { ROOT } from '../support/commandLine.ts';
+import { BUILT, ROOT } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { readRun } from '../support/tinyCalibration.ts';
 import { tinyRun } from '../support/tinyRun.ts';
@@ -22,7 +22,7 @@ beforeAll(async () => {
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: ['--import', 'tsx', 'cli/main.ts', 'mcp', '--runs', runs, '--corpus', corpus],
+      args: [BUILT, 'mcp', '--runs', runs, '--corpus', corpus],
       cwd: ROOT,
     }),
   );

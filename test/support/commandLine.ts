@@ -1,11 +1,13 @@
 /** The command line as a process of its own: from the sources, or as it is built and a user has it. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The repository. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** What `npm run build` makes of cli/main.ts. */
-export const BUILT = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+export const BUILT = builtMain();
 
 export interface Ended {
   /** Null when a signal ended it. */
@@ -25,7 +27,7 @@ export interface Command {
   signalAt(said: RegExp, signal: NodeJS.Signals): Command;
 }
 
-/** `millrace …`, from the sources. */
+/** `millrace …`, from the sources, which jobs of the tests import too. */
 export function millrace(...args: readonly string[]): Command {
   return started(['--import', 'tsx', 'cli/main.ts', ...args], ROOT);
 }
@@ -74,4 +76,20 @@ function started(args: readonly string[], cwd: string): Command {
       return this;
     },
   };
+}
+
+/** Fails if sources have changed since the last build: the code of before would be tested. */
+function builtMain(): string {
+  const { include } = JSON.parse(readFileSync(join(ROOT, 'tsconfig.build.json'), 'utf8'));
+  const changedMs = (file: string): number =>
+    statSync(join(ROOT, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const built = changedMs('dist/.tsbuildinfo');
+  const newer = (include as readonly string[])
+    .filter((folder) => !folder.includes('*'))
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true }).map((name) => join(folder, `${name}`)),
+    )
+    .find((file) => file.endsWith('.ts') && changedMs(file) > built);
+  if (newer !== undefined) throw new Error(`${newer} is newer than dist/: run npm run build`);
+  return join(ROOT, 'dist/cli/main.js');
 }

@@ -1,5 +1,5 @@
 /**
- * The training service of `trainer/`, started by torchrun, for tests.
+ * The training service of `trainer/`, alone or started by torchrun, for tests.
  *
  * `MILLRACE_TRAINER_PYTHON` names a Python with torch, transformers, peft and aiohttp;
  * `MILLRACE_TRAINER_DEVICE` where it computes: `cpu` (default), or `cuda`, where each rank takes a GPU.
@@ -50,9 +50,10 @@ export async function startTrainer(start: TrainerStart): Promise<TrainerService>
   const { model, checkpoints, ranks, token = '', more = [] } = start;
   const port = start.port ?? (await freePort());
   const torchrun = ['--standalone', '--max-restarts', '1', '--nproc-per-node', String(ranks)];
+  const by = ranks === 1 ? [] : ['-m', 'torch.distributed.run', ...torchrun];
   const options = ['--model', model, '--checkpoints', checkpoints, '--port', String(port)];
-  const all = ['-m', 'torch.distributed.run', ...torchrun, '-m', 'millrace_trainer', ...options];
-  const child = spawn(trainerPython, [...all, '--device', device, ...more], {
+  const all = [...by, '-m', 'millrace_trainer', ...options, '--device', device, ...more];
+  const child = spawn(trainerPython, all, {
     env: { ...env, MILLRACE_TRAINER_TOKEN: token },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
