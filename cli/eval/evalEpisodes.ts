@@ -28,6 +28,6 @@ export async function episodesAsked(
     dialect,
     tools,
     grow: episodesOf(episode, { dialect, library, listed, formOf }),
-    bind: async (engine) => bind(await rolesOf({ folder: tokenizer }, context), { engine }),
+    bind: async (engine) => bind(rolesOf({ folder: tokenizer }, context), { engine }),
   };
 }

@@ -103,7 +103,7 @@ export const evalJob = defineJob({
     const engine = own(await engineOf(context, dialect, contextMax));
     checkEngineFits(longest, engine);
     await episodes?.bind(engine);
-    helpers.bind(await rolesOf({ folder: settings.tokenizer }, context), { engine });
+    helpers.bind(rolesOf({ folder: settings.tokenizer }, context), { engine });
     const place = { folder: settings.tokenizer, name: settings.policyName };
     const sessions = hasAgent ? await agentsOf(context, place) : null;
     return evaluate(context, {

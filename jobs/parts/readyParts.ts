@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { sleepClock } from '../../base/index.ts';
-import { loadChatPrompt } from '../../model/hf/index.ts';
+import { type ChatPrompt, loadChatPrompt } from '../../model/hf/index.ts';
 import type { Tokenizer } from '../../model/index.ts';
 import { type Provider, providers } from '../../model/runtime/index.ts';
 import { enginePolicy, samplingOf, textModelSettings } from '../../model/text/index.ts';
@@ -250,7 +250,7 @@ export async function readyParts<D extends Dialect>(
   checkVocabulary(dialect, vocabSize);
   const made = await enginesOf(policy, dialect.tokenizer, context);
   checkEngineFits(dialect.prompt('').length, made.engine);
-  const role = await rolesOf(policy, context);
+  const role = rolesOf(policy, context);
   helpers.bind(role, made);
   const { helping } = helpers;
   const episodes = given.dialectIn !== undefined;
@@ -332,19 +332,28 @@ async function enginesOf(
   return { engine, trainer };
 }
 
-/** Roles are asked without the rollouts' system prompt: the request says what to do. */
-export async function rolesOf(
+/**
+ * Roles are asked without the rollouts' system prompt: the request says what to do. The policy's template is
+ * read by the first request to it.
+ */
+export function rolesOf(
   { folder }: Pick<PolicyPlace, 'folder'>,
   context: Parameters<typeof textRoles>[0],
-): Promise<ReadyParts['role']> {
-  const plain = await loadChatPrompt(folder, '');
+): ReadyParts['role'] {
+  let plain: Promise<ChatPrompt> | null = null;
   const onServer = textRoles(context);
   return (model) => {
     if (model.url !== '') {
       const served = onServer(model);
       return () => served;
     }
-    return ({ engine }) => completeWith(enginePolicy({ ...plain, engine }), samplingOf(model));
+    const sampling = samplingOf(model);
+    return ({ engine }) =>
+      async (request, signal) => {
+        plain ??= loadChatPrompt(folder, '');
+        const policy = enginePolicy({ ...(await plain), engine });
+        return completeWith(policy, sampling)(request, signal);
+      };
   };
 }
 

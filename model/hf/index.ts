@@ -1,7 +1,7 @@
 /** Hugging Face folders: configuration, weights, tokenizers, chat templates, adapters. */
 export { readAdapter, writeAdapter } from './adapterFiles.ts';
 export { addTokens } from './addTokens.ts';
-export { loadChatPrompt } from './chatPrompt.ts';
+export { type ChatPrompt, loadChatPrompt } from './chatPrompt.ts';
 export { loadChatTokenizer } from './chatTokenizer.ts';
 export { checkpointError } from './checkpointError.ts';
 export { readDecoderConfig } from './decoderConfig.ts';
