@@ -6,7 +6,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type AnyLogOptions, openAnyLog } from '../../streams/openAnyLog.ts';
-import { BUILT, sets } from '../../test/support/commandLine.ts';
+import { built, sets } from '../../test/support/commandLine.ts';
 import { allTopics } from '../../topics/index.ts';
 import type { Attempt } from './attempt.ts';
 import { type Inspected, inspect } from './inspect.ts';
@@ -72,7 +72,7 @@ export function quickstart({ folder, url }: Where): Subject {
     start(run) {
       const log = url === null ? [] : ['--log', url];
       const which = ['--run', run, '--runs', folder, '--seed', '5', ...log, ...sets(SMALL)];
-      return spawn(process.execPath, [BUILT, 'run', 'examples/quickstart/job.ts', ...which], {
+      return spawn(process.execPath, [built(), 'run', 'examples/quickstart/job.ts', ...which], {
         stdio: ['ignore', 'pipe', 'pipe'],
       });
     },

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ModelCallRecord, Rollout } from '../../topics/index.ts';
-import { BUILT, ROOT } from '../support/commandLine.ts';
+import { built, ROOT } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { tinyRun } from '../support/tinyRun.ts';
 
@@ -29,7 +29,7 @@ function done(...args: readonly string[]): string {
 }
 
 function recorded<T>(topic: string): T[] {
-  const out = done(BUILT, 'tap', topic, '--from', 'earliest', '-o', 'ndjson');
+  const out = done(built(), 'tap', topic, '--from', 'earliest', '-o', 'ndjson');
   return out
     .split('\n')
     .filter(Boolean)
@@ -54,7 +54,7 @@ beforeAll(async () => {
   });
   expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
   const sets = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
-  done(BUILT, 'run', 'agent', '--run', 'agent', ...sets);
+  done(built(), 'run', 'agent', '--run', 'agent', ...sets);
   rollout = recorded<Rollout>('agent.rollouts').find(
     ({ question }) => question.phase === 'explore',
   )!.id;
@@ -67,7 +67,7 @@ beforeAll(async () => {
 });
 
 const forked = (call: number, ...more: readonly string[]) =>
-  started(BUILT, 'fork', 'agent', '--rollout', rollout, '--call', String(call), ...more);
+  started(built(), 'fork', 'agent', '--rollout', rollout, '--call', String(call), ...more);
 
 describe('millrace fork', () => {
   beforeEach(() => writeFileSync(at('heard'), ''));
@@ -159,7 +159,7 @@ describe('millrace fork', () => {
   ])('refuses %j with exit code 2, and starts no agent', (args, message) => {
     const tiny = (): string => recorded<Rollout>('tiny.rollouts')[0]!.id;
     const given = args.map((arg) => (arg === '=' ? rollout : arg === 'TINY' ? tiny() : arg));
-    const { code, err } = started(BUILT, 'fork', ...given);
+    const { code, err } = started(built(), 'fork', ...given);
     expect(
       err
         .trim()
@@ -172,7 +172,7 @@ describe('millrace fork', () => {
   });
 
   test('of a run that is not there names those that are', () => {
-    const { code, err } = started(BUILT, 'fork', 'agnet', '--rollout', rollout, '--call', '1');
+    const { code, err } = started(built(), 'fork', 'agnet', '--rollout', rollout, '--call', '1');
     expect(err).toMatch(/no run "agnet" in .*Did you mean agent\?/);
     expect(code).not.toBe(0);
   });

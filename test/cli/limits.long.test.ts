@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { BUILT, builtMillrace, millrace, ROOT } from '../support/commandLine.ts';
+import { built, builtMillrace, millrace, ROOT } from '../support/commandLine.ts';
 import { freshFolders } from '../support/folder.ts';
 import { mounted, noMounts } from '../support/mounted.ts';
 
@@ -63,7 +63,7 @@ describe('a full disk', () => {
     try {
       const runs = fresh();
       await millrace(...numbers, '--set', 'count=500', '--runs', runs).code;
-      const command = `"${process.execPath}" "${BUILT}" tap r.rollouts -o json --runs "${runs}" > "${path}/out"`;
+      const command = `"${process.execPath}" "${built()}" tap r.rollouts -o json --runs "${runs}" > "${path}/out"`;
       const { status, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
       expect([status, stderr]).toEqual([
         1,
@@ -86,13 +86,13 @@ describe('too many open files', () => {
 
   onLinux('at the start', () => {
     for (const files of [22, 100, 319]) {
-      const { status, stderr } = limited(files, BUILT, 'run', '--list');
+      const { status, stderr } = limited(files, built(), 'run', '--list');
       expect([status, stderr]).toEqual([
         1,
         `error: this process may open only ${files} files and needs 320: raise the limit (ulimit -n 4096) and repeat the command\n`,
       ]);
     }
-    expect(limited(320, BUILT, 'run', '--list').status).toBe(0);
+    expect(limited(320, built(), 'run', '--list').status).toBe(0);
   });
 
   onLinux('in the middle of a run', () => {

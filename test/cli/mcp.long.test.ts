@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { BUILT, ROOT } from '../support/commandLine.ts';
+import { built, ROOT } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { readRun } from '../support/tinyCalibration.ts';
 import { tinyRun } from '../support/tinyRun.ts';
@@ -22,7 +22,7 @@ beforeAll(async () => {
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [BUILT, 'mcp', '--runs', runs, '--corpus', corpus],
+      args: [built(), 'mcp', '--runs', runs, '--corpus', corpus],
       cwd: ROOT,
     }),
   );

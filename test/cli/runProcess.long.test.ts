@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';
 import type { RunRecord } from '../../cli/runRecord.ts';
-import { BUILT } from '../support/commandLine.ts';
+import { built } from '../support/commandLine.ts';
 import { until } from '../support/until.ts';
 import { fakeIo } from './support/fakeIo.ts';
 
@@ -57,7 +57,7 @@ const recordOf = async (name: string): Promise<RunRecord> =>
   JSON.parse(await readFile(join(runs, name, 'run.json'), 'utf8'));
 
 test('a job that imports another copy of the library than the one that runs it is refused, with both', async () => {
-  const args = [BUILT, 'run', 'test/cli/fixtures/tiny.job.ts', '--runs', runs];
+  const args = [built(), 'run', 'test/cli/fixtures/tiny.job.ts', '--runs', runs];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   const { code, err } = await ended(child);
   expect(code).toBe(1);

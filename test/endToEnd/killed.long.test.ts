@@ -10,7 +10,7 @@ import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../topics/index.ts';
 import {
-  BUILT,
+  built,
   builtMillrace,
   type Command,
   type Ended,
@@ -63,7 +63,7 @@ describe('a run that is killed and started again', () => {
   let tapped: Ended;
 
   beforeAll(async () => {
-    expect(existsSync(BUILT)).toBe(true);
+    expect(existsSync(built())).toBe(true);
     const undisturbed = run('undisturbed');
     const { code, err } = await undisturbed.ended;
     if (code !== 0) throw new Error(err);

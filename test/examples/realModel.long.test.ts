@@ -8,7 +8,7 @@ import { formatFault } from '../../operators/dialect/format.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { recordsOf } from '../../streams/recordsOf.ts';
 import { topics } from '../../topics/index.ts';
-import { BUILT, ROOT } from '../support/commandLine.ts';
+import { built, ROOT } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
 const folder = temporaryFolder();
@@ -19,7 +19,7 @@ function run(...args: readonly string[]): void {
   const { status, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' });
   if (status !== 0) throw new Error(stderr);
 }
-const millrace = (...args: readonly string[]) => run(BUILT, ...args);
+const millrace = (...args: readonly string[]) => run(built(), ...args);
 const rows = (name: string) =>
   readFileSync(at('real', name), 'utf8')
     .trim()

@@ -6,7 +6,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { BUILT, ROOT } from '../support/commandLine.ts';
+import { built, ROOT } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 
@@ -35,7 +35,7 @@ const settings = {
 };
 
 const argumentsOf = (protocol: string): string[] => [
-  ...[BUILT, 'run', 'agent', '--run', protocol],
+  ...[built(), 'run', 'agent', '--run', protocol],
   ...['--set', `agent.command=node "${join(ROOT, 'examples', 'agent', 'agent.mjs')}" ${protocol}`],
   ...Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]),
 ];
@@ -70,8 +70,8 @@ test.each(['chat', 'responses'])(
 
 test('an evaluation asks the agent of a run', () => {
   const asked = ['--policy', 'chat', '--questions', 'stock/heldout.csv', '--limit', '2', '--json'];
-  expect(millrace(BUILT, 'eval', '--run', 'measured', ...asked)).toContain('"questions":2');
-  expect(millrace(BUILT, 'topics', 'measured')).toMatch(/^calls +2 /m);
+  expect(millrace(built(), 'eval', '--run', 'measured', ...asked)).toContain('"questions":2');
+  expect(millrace(built(), 'topics', 'measured')).toMatch(/^calls +2 /m);
 });
 
 test('a killed run learns on with an agent that speaks messages, and is replayed without it', async () => {
@@ -90,9 +90,9 @@ test('a killed run learns on with an agent that speaks messages, and is replayed
   millrace(...argumentsOf('messages'));
   const [before, after] = accuracies('messages');
   expect(after).toBeGreaterThan(before! + 0.2);
-  expect(millrace(BUILT, 'doctor', 'messages')).toContain('sound: checked');
-  const calls = millrace(BUILT, 'topics', 'messages');
+  expect(millrace(built(), 'doctor', 'messages')).toContain('sound: checked');
+  const calls = millrace(built(), 'topics', 'messages');
   // 2 × 8 held-out questions and 24 groups of 6, one call each: none was made twice.
   expect(calls).toMatch(/^calls +160 /m);
-  expect(millrace(BUILT, 'replay', 'messages', '--verify')).toContain('bit for bit');
+  expect(millrace(built(), 'replay', 'messages', '--verify')).toContain('bit for bit');
 });

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { BUILT, ROOT } from '../support/commandLine.ts';
+import { built, ROOT } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { freshRun, kafkaUrl, noKafka } from '../support/kafka.ts';
 import { until } from '../support/until.ts';
@@ -36,7 +36,7 @@ const settings = {
 /** Starts the run, or goes on with it; where it listens. */
 async function startedAs(name: string, log: readonly string[]): Promise<string> {
   const set = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
-  const run = spawn(process.execPath, [BUILT, 'run', 'agent', '--run', name, ...log, ...set], {
+  const run = spawn(process.execPath, [built(), 'run', 'agent', '--run', name, ...log, ...set], {
     cwd: folder.path,
     env: { ...process.env, MILLRACE_GATEWAY_KEY: KEY },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -84,7 +84,7 @@ async function served(url: string, question: string): Promise<string> {
 }
 
 function millrace(...args: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [BUILT, ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [built(), ...args], {
     cwd: folder.path,
     encoding: 'utf8',
   });

@@ -6,8 +6,6 @@ import { fileURLToPath } from 'node:url';
 
 /** The repository. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** What `npm run build` makes of cli/main.ts. */
-export const BUILT = builtMain();
 
 export interface Ended {
   /** Null when a signal ended it. */
@@ -34,7 +32,7 @@ export function millrace(...args: readonly string[]): Command {
 
 /** `millrace …`, as it is built, typed in the folder `cwd`. */
 export function builtMillrace(cwd: string, ...args: readonly string[]): Command {
-  return started([BUILT, ...args], cwd);
+  return started([built(), ...args], cwd);
 }
 
 /** A command line at `script`, typed in the folder `cwd`. */
@@ -78,18 +76,25 @@ function started(args: readonly string[], cwd: string): Command {
   };
 }
 
-/** Fails if sources have changed since the last build: the code of before would be tested. */
-function builtMain(): string {
+let checked: string | null = null;
+
+/** What `npm run build` makes of cli/main.ts. Fails if sources are newer: old code would be tested. */
+export function built(): string {
+  checked ??= newestBuild();
+  return checked;
+}
+
+function newestBuild(): string {
   const { include } = JSON.parse(readFileSync(join(ROOT, 'tsconfig.build.json'), 'utf8'));
   const changedMs = (file: string): number =>
     statSync(join(ROOT, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const built = changedMs('dist/.tsbuildinfo');
+  const builtMs = changedMs('dist/.tsbuildinfo');
   const newer = (include as readonly string[])
     .filter((folder) => !folder.includes('*'))
     .flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true }).map((name) => join(folder, `${name}`)),
     )
-    .find((file) => file.endsWith('.ts') && changedMs(file) > built);
+    .find((file) => file.endsWith('.ts') && changedMs(file) > builtMs);
   if (newer !== undefined) throw new Error(`${newer} is newer than dist/: run npm run build`);
   return join(ROOT, 'dist/cli/main.js');
 }
