@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { PolicyEngine } from '../../model/index.ts';
 import { serverNames } from '../../model/remote/wires/index.ts';
 import { embeddedEngine } from './embeddedEngine.ts';
-import { openPart } from './kinds.ts';
+import { type Choice, chosenKind, openPart } from './kinds.ts';
 import type { EngineKind, EnginePlace } from './places.ts';
 import { engineOnServers, serverEngines } from './serverEngines.ts';
 import { tinkerEngine } from './tinkerEngine.ts';
@@ -33,7 +33,16 @@ export const engineSettings = z.object({
 /** `engineSettings` with all defaults filled in. */
 export type EngineSettings = z.infer<typeof engineSettings>;
 
-/** The engine that the settings choose. Fails with code `USAGE` if a setting is set that it does not use. */
+/** Fails with code `USAGE` if a setting is set that the chosen engine does not use. */
+export function checkEngine(settings: EngineSettings): void {
+  chosenKind(engineKinds, choice(settings));
+}
+
+/** The engine that the settings choose. Fails as `checkEngine` does. */
 export function openEngine(settings: EngineSettings, place: EnginePlace): Promise<PolicyEngine> {
-  return openPart(engineKinds, { part: 'engine', by: 'server', settings }, place);
+  return openPart(engineKinds, choice(settings), place);
+}
+
+function choice(settings: EngineSettings): Choice {
+  return { part: 'engine', by: 'server', settings };
 }

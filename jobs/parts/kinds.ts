@@ -26,15 +26,24 @@ export interface Choice {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Makes the chosen kind of a part. Fails with code `USAGE` if a setting is set that this kind does not use:
- * the message names the kinds that do.
- */
+/** Makes the chosen kind of a part. Fails as `chosenKind` does. */
 export async function openPart<Place, Part>(
   kinds: Readonly<Record<string, PartKind<z.ZodRawShape, Place, Part>>>,
   choice: Choice,
   place: Place,
 ): Promise<Part> {
+  const kind = chosenKind(kinds, choice);
+  return kind.open(z.object(kind.settings).parse(choice.settings) as never, place);
+}
+
+/**
+ * The chosen kind of a part. Fails with code `USAGE` if a setting is set that this kind does not use: the
+ * message names the kinds that do.
+ */
+export function chosenKind<Place, Part>(
+  kinds: Readonly<Record<string, PartKind<z.ZodRawShape, Place, Part>>>,
+  choice: Choice,
+): PartKind<z.ZodRawShape, Place, Part> {
   const { part, by, settings } = choice;
   const name = String(settings[by]);
   const kind = kinds[name];
@@ -48,7 +57,7 @@ export async function openPart<Place, Part>(
         `${readers.map(([reader]) => `${part}.${by}=${reader}`).join(' or ')}`,
     );
   }
-  return kind.open(z.object(kind.settings).parse(settings) as never, place);
+  return kind;
 }
 
 /** A setting of another kind with a value other than its default. */

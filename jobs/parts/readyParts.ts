@@ -46,7 +46,7 @@ import {
   systemFile,
   systemSetting,
 } from './chosenPrompt.ts';
-import { type EngineSettings, engineSettings, openEngine } from './engines.ts';
+import { checkEngine, type EngineSettings, engineSettings, openEngine } from './engines.ts';
 import { type HelperSettings, helperSettings, helpersOf } from './helpers.ts';
 import { patienceOf } from './places.ts';
 import { findPolicy, type PolicyPlace } from './policyPlace.ts';
@@ -60,7 +60,13 @@ import {
 } from './promptLimit.ts';
 import { promptRecord } from './promptRecord.ts';
 import { checkPublished } from './published.ts';
-import { openTrainer, type TrainerSettings, trainerSettings, trainingHere } from './trainers.ts';
+import {
+  checkTrainer,
+  openTrainer,
+  type TrainerSettings,
+  trainerSettings,
+  trainingHere,
+} from './trainers.ts';
 
 /** A text that a job requires; the message says what for. */
 const needed = (message: string) => z.string().min(1, message).prefault('');
@@ -201,6 +207,10 @@ export async function readyParts<D extends Dialect>(
   const context = asked as JobContext<ReadySettings>;
   const { settings, own, clock } = context;
   const { promptMax, heldOutFile } = settings;
+  // Before anything is loaded, or waits for a service.
+  checkEngine(settings.engine);
+  checkTrainer(settings.trainer);
+  checkPublished(settings.trainer, settings.engine);
   const policy = await findPolicy(settings.policy);
   const vocabSize = await checkPolicy(policy, {
     generates: settings.engine.server === 'embedded' ? settings.engine : null,
@@ -321,7 +331,6 @@ async function enginesOf(
 ): Promise<Pick<PolicyParts, 'engine' | 'trainer'>> {
   const { settings, run, folder, seed, clock, print, own } = context;
   const { provider, swap, threads } = settings;
-  checkPublished(settings.trainer, settings.engine);
   const place = {
     ...{ policy: path, policyName, tokenizer, contextMax: contextOf(settings) },
     ...{ threads: threads || availableParallelism(), provider },

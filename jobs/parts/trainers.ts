@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { TrainerEngine } from '../../model/index.ts';
 import { embeddedTrainer } from './embeddedTrainer.ts';
-import { openPart } from './kinds.ts';
+import { type Choice, chosenKind, openPart } from './kinds.ts';
 import type { TrainerKind, TrainerPlace } from './places.ts';
 import { tinkerTrainer } from './tinkerTrainer.ts';
 import type { Training } from './trainingMemory.ts';
@@ -37,10 +37,19 @@ export function trainingHere(settings: TrainerSettings): Training | null {
   return { kind: adapterRank === 0 ? 'full' : adapterAs, recompute };
 }
 
-/** The trainer that the settings choose. Fails with code `USAGE` if a setting is set that it does not use. */
+/** Fails with code `USAGE` if a setting is set that the chosen trainer does not use. */
+export function checkTrainer(settings: TrainerSettings): void {
+  chosenKind(trainerKinds, choice(settings));
+}
+
+/** The trainer that the settings choose. Fails as `checkTrainer` does. */
 export function openTrainer(
   settings: TrainerSettings,
   place: TrainerPlace,
 ): Promise<TrainerEngine> {
-  return openPart(trainerKinds, { part: 'trainer', by: 'kind', settings }, place);
+  return openPart(trainerKinds, choice(settings), place);
+}
+
+function choice(settings: TrainerSettings): Choice {
+  return { part: 'trainer', by: 'kind', settings };
 }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { main } from '../../cli/program.ts';
 import type { RunRecord } from '../../cli/runRecord.ts';
+import { sets } from '../support/commandLine.ts';
 import { fakeIo } from './support/fakeIo.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -165,6 +166,11 @@ describe('millrace run', () => {
     [['et-agent'], 2, /policy: is required: .*\n {2}questions: is required: .*\n.*--show-settings/],
     [[job, '--preset', 'big'], 2, /job numbers has no preset big\nit has no presets/],
     [[job, '--settings', 'none.yaml'], 2, /cannot read the settings file .*none\.yaml \(ENOENT\)/],
+    [
+      ['arpo', ...sets({ policy: 'none', questions: 'none.csv', 'engine.urls': 'http://a' })],
+      2,
+      /engine\.server=embedded does not use engine\.urls; it needs engine\.server=sglang or/,
+    ],
     [[], 2, /name a job: a file, or one of those that npx millrace run --list shows/],
     [['package.json'], 1, /its name must end in \.ts/],
     [['cli/nearest.ts'], 1, /exports no job; end the file with `export default defineJob/],
